@@ -1,9 +1,9 @@
 """Measure how long commands take as whole processes, compared with a Python that does nothing, or with one that opens
 the database with DuckDB and runs one query.
 
-All alternate, on one small session that is measured first. Prints medians over the rounds.
+All alternate, on one small session that is measured first, or on your own sessions. Prints medians over the rounds.
 
-    python benchmarks/command_line.py [--rounds 15]
+    python benchmarks/command_line.py [--rounds 15] [--results FOLDER]
 """
 
 from __future__ import annotations
@@ -64,11 +64,14 @@ def timed(wait: Wait, results: Path) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--results", type=Path, help="a folder with sessions [default: one is measured]")
+    asked = parser.parse_args()
+    rounds = asked.rounds
     with tempfile.TemporaryDirectory() as folder:
-        results = Path(folder) / "results"
-        measured = [BENCH, "suite", "smoke", "--quick", "--repeats", "1", "--results", str(results)]
-        subprocess.run(measured, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        results = asked.results or Path(folder) / "results"
+        if asked.results is None:
+            measured = [BENCH, "suite", "smoke", "--quick", "--repeats", "1", "--results", str(results)]
+            subprocess.run(measured, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         every = waits(results, Path(folder) / "public")
         taken = [[timed(wait, results) for wait in every] for _ in range(rounds + 1)]
     columns = zip(every, zip(*taken[1:], strict=True), strict=True)  # the first round warms the caches

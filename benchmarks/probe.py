@@ -4,7 +4,7 @@ Each pair is two processes in random order, one with the probe and one without. 
 the time of a process is the median of its steps. Prints the quotient of the two times with its 95 % interval over the
 pairs (Student's t on logarithms), and the difference of a step.
 
-    python benchmarks/probe.py [--pairs 12]
+    python benchmarks/probe.py [--pairs 12] [--size short|longer]... [--steps N]
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ for step, (batch, targets) in enumerate(DataLoader(data, batch_size=batch)):
     optimizer.step()
     ends.append(time.perf_counter_ns())
 """
-_SIZES = {"short steps": (2, 4_000), "longer steps": (100, 500)}
+_SIZES = {"short": (2, 4_000), "longer": (100, 500)}
 """Hidden layers of the model, and steps. Small layers: the time of large products differs more between processes."""
 
 
@@ -78,12 +78,17 @@ def interval(quotients: np.ndarray) -> tuple[float, float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=12)
-    pairs = parser.parse_args().pairs
+    parser.add_argument("--size", choices=_SIZES, action="append", help="of the steps [default: both]")
+    parser.add_argument("--steps", type=int, help="of a process [default: 4,000 short ones, 500 longer ones]")
+    asked = parser.parse_args()
+    pairs = asked.pairs
     order = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "script.py"
         script.write_text(_SCRIPT)
-        for name, size in _SIZES.items():
+        for name in asked.size or _SIZES:
+            layers, steps = _SIZES[name]
+            size = layers, asked.steps or steps
             found = []
             for _ in range(pairs):
                 taken = {probe: step_us(script, size, probe) for probe in order.sample((True, False), 2)}
@@ -91,7 +96,7 @@ def main() -> None:
             rows = np.array(found)
             ratio, low, high = interval(rows[:, 0] / rows[:, 1])
             print(
-                f"{name}: {np.median(rows[:, 1]):,.0f} µs without the probe, "
+                f"{name} steps: {np.median(rows[:, 1]):,.0f} µs without the probe, "
                 f"{np.median(rows[:, 0] - rows[:, 1]):+.1f} µs with it (median of {pairs} pairs); "
                 f"quotient {ratio:.4f} [{low:.4f}, {high:.4f}]"
             )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Iterator
+from importlib.util import cache_from_source
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -67,13 +69,22 @@ def saved_examples(page: Path) -> dict[str, str]:
 
 
 def copy_of_the_checkout(folder: Path) -> None:
-    """Copy its present files, without .git; link the environment."""
+    """Copy its present files, with what Python has compiled of them and without .git; link the environment."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     for name in names:
         source, target = ROOT / name, folder / name
         if source.is_file() and not source.is_symlink():
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(source.read_bytes())
-            target.chmod(source.stat().st_mode)
+            shutil.copy2(source, target)
+            if source.suffix == ".py":
+                _copy_compiled(source, target)
     (folder / ".venv").symlink_to(ROOT / ".venv")
+
+
+def _copy_compiled(source: Path, target: Path) -> None:
+    """It is valid for the copy, too, if that has the time of the source."""
+    compiled, copy = Path(cache_from_source(str(source))), Path(cache_from_source(str(target)))
+    if compiled.exists():
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copy2(compiled, copy)

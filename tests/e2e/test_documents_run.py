@@ -4,14 +4,20 @@ The sessions are called SESSION, A and B, the folder DIR and the file FILE.yaml,
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from documents import ROOT, copy_of_the_checkout, needs_a_cluster, saved_examples, shown_commands
 
 from tests.factory import Case, make_session
@@ -26,13 +32,10 @@ INSTEAD = {
     ),
     "bench suite smoke --set train.precision=bf16 --case 'ddp_*'": (
         "bench suite smoke --set train.precision=bf16 --case 'ddp_*' --quick --repeats 1 --world 1"
+        " --set measure.profiled=4"
     ),
-    "bench suite ./my_suite.yaml --tag first": (
-        "bench suite ./my_suite.yaml --tag first --quick --repeats 1 --world 1 --case ddp"
-    ),
-    "bench suite ./my_suite.yaml --quick --case ddp --set train.precision=bf16": (
-        "bench suite ./my_suite.yaml --quick --case ddp --set train.precision=bf16 --world 1"
-    ),
+    "bench suite ./my_suite.yaml --quick": "bench suite ./my_suite.yaml --quick --repeats 1",
+    "bench suite ./my_suite.yaml --tag first": "bench suite ./my_suite.yaml --tag first --dry-run",
     "bench suite ./my_suite.yaml --data DIR": "bench suite ./my_suite.yaml --data DIR --dry-run",
     "bench suite text_scaling --case 'ag_news*' --set data.source=ag_news --data DIR": (
         "bench suite text_scaling --case 'ag_news*' --set data.source=ag_news --data DIR --dry-run"
@@ -41,13 +44,10 @@ INSTEAD = {
         "bench suite loader_sweep --case workers --set cases.workers.data.source=imagefolder --data DIR --dry-run"
     ),
     "bench suite ./batch_sweep_ddp.yaml --quick": (
-        "bench suite ./batch_sweep_ddp.yaml --quick --world 1 --repeats 1 --case '*=16'"
+        "bench suite ./batch_sweep_ddp.yaml --quick --world 1 --repeats 1 --case '*=16' --no-load"
     ),
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
-    "bench suite --resume @latest": (
-        "bench suite smoke --quick --repeats 1 --case single --results newest && "
-        "bench suite --resume @latest --results newest"
-    ),
+    "bench suite --resume @latest": "bench suite --resume @latest --results RESULTS",
     "bench suite NAME": "bench suite smoke --dry-run",
     "bench suite ./docs/own/own.yaml --quick": "bench suite ./docs/own/own.yaml --quick --dry-run",
     "bench suite ./docs/own/graphs.yaml --quick": "bench suite ./docs/own/graphs.yaml --quick --dry-run",
@@ -71,10 +71,17 @@ INSTEAD = {
         "bench suite smoke --quick --case ddp_strong --vary train.precision=fp32,bf16 --dry-run"
     ),
     "python benchmarks/coverage.py": "python benchmarks/coverage.py --help",
+    # test_rules.py runs in the part `unit`
+    ".venv/bin/pytest tests/unit/diagnosis/test_rules.py -k data_bound": (
+        ".venv/bin/pytest tests/unit/diagnosis/test_rules.py -k data_bound --collect-only"
+    ),
+    # few sessions; those of the other tests would be added one by one
+    "bench report --redact --out redacted": "bench report --redact --out redacted --results RESULTS",
+    "bench report --open": "bench report --open --results RESULTS",
     # its file is not part of the project
     "bench import job.parquet --world 64": "bench import --help",
     "python benchmarks/plateau.py": "python benchmarks/plateau.py --draws 1",
-    "python benchmarks/probe.py": "python benchmarks/probe.py --pairs 2",
+    "python benchmarks/probe.py": "python benchmarks/probe.py --pairs 2 --size short --steps 100",
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
     # ends at once without a GPU
     "bench run --selfcheck -- python train.py": "bench run --selfcheck --dry-run -- python docs/own/train.py",
@@ -98,11 +105,10 @@ INSTEAD = {
     ),
     "python -m benchmarks.size FOLDER": "python -m benchmarks.size FOLDER --shape rows --most 1e5",
     "python benchmarks/coordination.py": "python benchmarks/coordination.py --agents 8",
-    "python benchmarks/sensors.py": "python benchmarks/sensors.py --seconds 3",
+    "python benchmarks/sensors.py": "python benchmarks/sensors.py --seconds 1",
     "python benchmarks/history_rule.py": "python benchmarks/history_rule.py --draws 5",
-    "bench suite smoke --set measure.profiled=4": (
-        "bench suite smoke --set measure.profiled=4 --quick --repeats 1 --case ddp_strong"
-    ),
+    # runs with bf16
+    "bench suite smoke --set measure.profiled=4": "bench suite smoke --set measure.profiled=4 --dry-run",
     PREDICTED_7B: PREDICTED_7B.split(" --set ")[0] + " --quick",
     "python benchmarks/predicted_memory.py": "python benchmarks/predicted_memory.py --help",
     # test_shipped_suites.py runs it, with fewer and smaller messages
@@ -116,7 +122,12 @@ INSTEAD = {
     "python benchmarks/many_sessions.py results SESSION --sessions 1 100 1000 --times 1": (
         "python benchmarks/many_sessions.py --help"
     ),
-    "python benchmarks/command_line.py --rounds 5": "python benchmarks/command_line.py --rounds 1",
+    "python benchmarks/command_line.py --rounds 5": (
+        "python benchmarks/command_line.py --rounds 1 --results RESULTS"
+    ),
+    "python benchmarks/synthetic_session.py RESULTS --cases 30 --sample-hz 0.3": (
+        "python benchmarks/synthetic_session.py RESULTS --cases 3 --sample-hz 0.3"
+    ),
     "python benchmarks/law_coverage.py --draws 400": "python benchmarks/law_coverage.py --help",
     "python benchmarks/parquet_bytes.py": "python benchmarks/parquet_bytes.py --steps 100",
     "python benchmarks/suites.py": "python benchmarks/suites.py --help",
@@ -127,10 +138,11 @@ INSTEAD = {
         "bench suite smoke --quick --case ddp_strong --plan-for 99%"
     ),
     "python benchmarks/plan_for.py": "python benchmarks/plan_for.py --help",
-    "python benchmarks/straggler_rule.py": "python benchmarks/straggler_rule.py --draws 50",
+    "python benchmarks/straggler_rule.py": "python benchmarks/straggler_rule.py --draws 5",
     "python benchmarks/single_session.py": "python benchmarks/single_session.py --draws 1000",
     "bench suite smoke --quick --set train.precision=fp32": (
-        "bench suite smoke --quick --set train.precision=fp32 --case single"
+        # smoke's own precision
+        "bench suite smoke --quick --set train.precision=fp32 --dry-run"
     ),
     "bench suite text_scaling --quick --world 1,2 --repeats 6": (
         "bench suite text_scaling --quick --world 1,2 --set cases.ag_news_small.global_batch=256 --dry-run"
@@ -138,22 +150,6 @@ INSTEAD = {
     # test_repeats_until.py shows that it repeats
     "bench suite smoke --case ddp_strong --set measure.until=5% --set measure.max_repeats=8": (
         "bench suite smoke --case ddp_strong --set measure.until=5% --set measure.max_repeats=8 --dry-run"
-    ),
-    (
-        "bench suite ./my_suite.yaml --quick --case ddp "
-        "--set workload.name=./my_deep_model.py:DeepMlp --set workload.depth=8"
-    ): (
-        "bench suite ./my_suite.yaml --quick --case ddp "
-        "--set workload.name=./my_deep_model.py:DeepMlp --set workload.depth=8 --world 1"
-    ),
-    # Muon's bfloat16 takes seconds per step on a CPU without such arithmetic
-    (
-        "bench suite ./my_suite.yaml --quick --case ddp --set train.optimizer=./my_optimizer.py:make "
-        "--set train.optimizer_options.decay=0.1 --set train.lr_schedule=./my_optimizer.py:plateau_then_down"
-    ): (
-        "bench suite ./my_suite.yaml --quick --case ddp --set train.optimizer=./my_optimizer.py:make "
-        "--set train.optimizer_options.decay=0.1 --set train.lr_schedule=./my_optimizer.py:plateau_then_down "
-        "--world 1 --repeats 1 --set measure.warmup=0 --set measure.steps=2"
     ),
     "bench load FILE.zip": "bench pack A --no-report --out A.zip && bench load A.zip --results elsewhere",
     "bench pack A --no-report --out A.zip": "bench pack A --no-report --out packed.zip",
@@ -198,6 +194,8 @@ ELSEWHERE = {
 SHIPPED = {path.stem for path in (ROOT / "suites").glob("*.yaml")}
 NEEDS_CHROMIUM = "ci/docs --picture"
 COMMANDS = [command for command in shown_commands() if command not in ELSEWHERE]
+VARIED = [command for command in COMMANDS if re.match(r"bench suite \./my_suite\.yaml .*--set", command)]
+"""Commands that change the example suite: each is planned as written, and all changes run in one session."""
 
 Shell = Callable[[str], subprocess.CompletedProcess[str]]
 
@@ -218,10 +216,22 @@ def shell_in(folder: Path) -> Shell:
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    """A checkout as a reader of the documents has it, with sessions and the files that some pages say to save."""
+def shell_once(shell: Shell) -> Shell:
+    """The shell, for lines that show nothing new when they run again."""
+    return functools.cache(shell)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("documents") / "scalebench"
     copy_of_the_checkout(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shell(checkout: Path) -> Shell:
+    """A checkout as a reader of the documents has it, with sessions and the files that some pages say to save."""
+    folder = checkout
     for page in ("docs/first-suite.md", "docs/diagnosis.md", "docs/how-to/own-suite.md"):
         for name, text in saved_examples(ROOT / page).items():
             (folder / name).parent.mkdir(exist_ok=True)
@@ -240,23 +250,68 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 
 def in_brief(command: str) -> str:
-    """The command to run: shipped suites are only planned, because test_shipped_suites.py runs them, and a command
-    without arguments gets --help."""
+    """The command to run: shipped suites are only planned, because test_shipped_suites.py runs them, as are the
+    commands that one session runs here; a command without arguments gets --help."""
     whole_suite = re.fullmatch(r"(?:time )?(bench suite (\w+)(?: --quick)?)", command)
     if whole_suite and whole_suite[2] in SHIPPED:
         return f"{whole_suite[1]} --dry-run"
+    if command in VARIED:
+        return f"{command} --dry-run"
     return f"{command} --help" if re.fullmatch(r"bench \w+", command) else command
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_that_is_shown_works(
-    command: str, shell: Shell, require_program: Callable[[str], str]
+    command: str, shell_once: Shell, require_program: Callable[[str], str]
 ) -> None:
     if command.startswith(NEEDS_CHROMIUM):
         require_program("chromium")
         require_program("chromedriver")
-    done = shell(INSTEAD.get(command) or in_brief(command))
+    done = shell_once(INSTEAD.get(command) or in_brief(command))
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def changed_case(command: str) -> dict[str, Any]:
+    """The case `ddp` of the example suite with the command's --set."""
+    case: dict[str, Any] = {"name": f"change{VARIED.index(command)}", "strategy": "ddp", "world": [2]}
+    case |= {"scaling": "strong", "global_batch": 256}
+    if "train.optimizer=" in command:
+        # small matrices: Muon's bfloat16 takes seconds per step on a CPU without such arithmetic
+        case["workload"] = {"name": "./my_deep_model.py:DeepMlp", "width": 32, "depth": 2}
+    words = shlex.split(command)
+    for setting in (word for option, word in pairwise(words) if option == "--set"):
+        key, value = setting.split("=", 1)
+        *path, last = key.removeprefix("cases.ddp.").split(".")
+        place = case
+        for part in path:
+            place = place.setdefault(part, {})
+        place[last] = yaml.safe_load(value)
+    return case
+
+
+@pytest.fixture(scope="module")
+def changed_runs(shell: Shell, checkout: Path) -> dict[str, dict[str, Any]]:
+    """Outcome of the run of each changed case, by case."""
+    example = yaml.safe_load((checkout / "my_suite.yaml").read_text())
+    suite = {
+        "title": "The example with each change",
+        "workload": example["workload"],
+        "measure": {"warmup": 1, "steps": 4, "repeats": 1},
+        "cases": list(map(changed_case, VARIED)),
+    }
+    (checkout / "changed.yaml").write_text(json.dumps(suite))
+    done = shell(
+        "bench suite ./changed.yaml --results changed --session changed --ranks-per-node 2 --no-load"
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    runs = (json.loads(path.read_text()) for path in (checkout / "changed/changed").glob("*/run.json"))
+    return {run["spec"]["case_name"]: run["outcome"] for run in runs}
+
+
+@pytest.mark.parametrize("command", VARIED)
+def test_a_change_of_the_example_suite_trains(command: str, changed_runs: dict[str, dict[str, Any]]) -> None:
+    found = changed_runs[changed_case(command)["name"]]
+    assert (found["status"], found["error"]) == ("ok", None)
 
 
 def test_what_is_run_otherwise_is_still_shown() -> None:
