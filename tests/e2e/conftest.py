@@ -1,10 +1,12 @@
-"""One report and one Chromium for all tests that look at pages.
+"""One report for all tests that look at pages, and one Chromium for those of a worker.
 
 Their imports wait until a test needs them: on a GPU node, other tests run without Selenium and Polars.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,12 +27,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one page of each kind in tests/e2e/report_pages.py, and the index."""
+    """A folder with one page of each kind in tests/e2e/report_pages.py, and the index; made once for all workers."""
     from tests.e2e.report_pages import make_sessions, write_report
 
-    folder = tmp_path_factory.mktemp("report")
-    make_sessions(folder / "results")
-    return write_report(folder)
+    of_worker = tmp_path_factory.getbasetemp()
+    folder = (of_worker.parent if "PYTEST_XDIST_WORKER" in os.environ else of_worker) / "report"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until it is closed
+        if not folder.exists():
+            make_sessions(folder / "results")
+            write_report(folder)
+    return folder / "out"
 
 
 @pytest.fixture(scope="session")

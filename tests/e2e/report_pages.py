@@ -28,7 +28,7 @@ COMPARED = [SCALING, ONCE]
 
 def make_sessions(results: Path) -> None:
     """Write and load one session of each kind."""
-    results.mkdir()
+    results.mkdir(parents=True)
     make_session(
         results,
         [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import shutil
 import unicodedata
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 from pypdf import PdfReader
 
 from analysis.loading.load import load
+from analysis.report import write
 from analysis.report.html.files import page_name
-from tests.e2e.report_pages import KINDS, make_sessions, open_page, write_report
+from tests.e2e.report_pages import KINDS, open_page
 from tests.factory import Case, make_session
 
 LONG = "20261121T064925Z-long-0003"
@@ -38,10 +40,9 @@ UNPRINTED = (
 
 
 @pytest.fixture(scope="module")
-def paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of the usual sessions, and of one whose tables take several sheets."""
+def paper(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of the usual sessions, and of one whose tables take several sheets."""
     folder = tmp_path_factory.mktemp("print")
-    make_sessions(folder / "results")
     cases = [
         Case(
             name=f"case_{n:02}",
@@ -54,7 +55,10 @@ def paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     make_session(folder / "results", cases, session_id=LONG, suite="long")
     assert load(folder / "results").problems == ()
-    return write_report(folder)
+    write(folder / "results", [LONG], folder / "out")
+    for session in KINDS.values():
+        shutil.copy(report / page_name(session), folder / "out")
+    return folder / "out"
 
 
 def printed(browser, sheet) -> list[str]:
