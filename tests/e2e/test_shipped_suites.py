@@ -21,6 +21,9 @@ from tests.e2e.report_pages import open_sections
 from tests.e2e.test_hostile_folder import HOSTILE_TO_A_MODULE, hostile_folder
 
 ROOT = Path(__file__).parents[2]
+MORE = dict.fromkeys(("comm_options", "ddp_vs_fsdp", "model_sweep", "text_scaling"), ("--world", "2"))
+"""Suite -> more options. Each case of these has one rank and two. Two show all that a case can fail with;
+test_parity.py trains on one."""
 ELSEWHERE = {"smoke": "test_quickstart.py"}
 """Suite -> test that runs it with --quick."""
 SUITES = sorted(path.stem for path in (ROOT / "suites").glob("*.yaml") if path.stem not in ELSEWHERE)
@@ -60,6 +63,7 @@ def test_a_suite_that_ships_runs_with_quick(
         "--session",
         suite,
         "--no-load",
+        *MORE.get(suite, ()),
     )
     done = marked.run(*call, cwd=tmp_path)
     taken_s = monotonic() - began
