@@ -49,7 +49,7 @@ def outcome(results: Path, session: str, run_id: str) -> dict[str, Any]:
     return loaded
 
 
-def start_held(folder: Path, marked: Marked) -> subprocess.Popen[str]:
+def start_held(folder: Path, marked: Marked, *more: str) -> subprocess.Popen[str]:
     """A session `s` of two runs. The first waits at its sixth step until the file `hold` is gone; returns when it
     waits."""
     (folder / "hold").touch()
@@ -57,7 +57,7 @@ def start_held(folder: Path, marked: Marked) -> subprocess.Popen[str]:
     suite = suite_file(folder, cases, timeout_s=300)
     process = marked.start(
         "suite", str(suite), "--results", str(folder / "r"), "--session", "s", "--ranks-per-node", "2",
-        "--order", "fixed",
+        "--order", "fixed", *more,
     )  # fmt: skip
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:

@@ -14,7 +14,6 @@ import pytest
 
 from tests.e2e.faulty_sessions import ddp, outcome, suite_file
 from tests.e2e.processes import BENCH, Marked
-from tests.unit.analysis.conftest import ask
 
 SCRIPT = """
 import torch
@@ -70,6 +69,7 @@ def test_two_tasks_run_a_suite_together(launcher: list[str], tmp_path: Path, mar
         "2",
         "--order",
         "fixed",
+        "--no-load",
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr.count("waiting for 1 other task of this step") == 1
@@ -90,15 +90,12 @@ def test_two_tasks_run_a_script_together(launcher: list[str], tmp_path: Path, ma
     """The script runs as if its ranks were torchrun's: no variable of the launcher confuses it."""
     (tmp_path / "train.py").write_text(SCRIPT)
     short = ("--world", "1,2", "--repeats", "1", "--warmup", "2", "--steps", "6", "--ranks-per-node", "2")
-    done = start(
-        marked, tmp_path, launcher, "run", *short, "--session", "s", "--", sys.executable, "train.py"
-    )
+    words = (*short, "--session", "s", "--no-load", "--", sys.executable, "train.py")
+    done = start(marked, tmp_path, launcher, "run", *words)
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = ask(tmp_path / "r", "SELECT run_id, status FROM runs ORDER BY run_id")
-    assert [(row["run_id"], row["status"]) for row in rows] == [
-        ("script.1x1.r0", "ok"),
-        ("script.1x2.r0", "ok"),
-    ]
+    runs = sorted(path.parent.name for path in (tmp_path / "r/s").glob("*/run.json"))
+    assert runs == ["script.1x1.r0", "script.1x2.r0"]
+    assert [outcome(tmp_path / "r", "s", run)["status"] for run in runs] == ["ok", "ok"]
     assert marked.left() == []
 
 
@@ -116,7 +113,7 @@ def test_a_job_of_grid_engine_runs_a_script_with_its_slots(
     mpiexec[-1] = "$NSLOTS"
     (tmp_path / "train.py").write_text(SCRIPT)
     words = shlex.split(
-        "run --results r --session s --world 2 --repeats 1 --warmup 2 --steps 6 --ranks-per-node 2"
+        "run --no-load --results r --session s --world 2 --repeats 1 --warmup 2 --steps 6 --ranks-per-node 2"
     )
     job = shlex.join([*BENCH, *words, "--", sys.executable, "train.py"])
     (tmp_path / "job.sh").write_text(f"{' '.join(mpiexec)} {job}\n")
@@ -143,6 +140,7 @@ def test_tasks_on_two_nodes_meet_without_being_told_their_names(
         pytest.skip("only root can give a task another host name")
     suite = suite_file(tmp_path, [ddp("across", world="2x1")])
     words = ["suite", str(suite), "--session", "s", "--ranks-per-node", "1", "--results", str(tmp_path / "r")]
+    words.append("--no-load")
     renamed = [require_program("unshare"), "--uts", "sh", "-c", 'hostname elsewhere.invalid; exec "$@"', "sh"]
     tasks = []
     for task, prefix in enumerate(([], renamed)):
@@ -188,6 +186,6 @@ def test_a_launch_without_a_name_asks_for_one(tmp_path: Path, marked: Marked) ->
 def test_one_task_of_a_launcher_is_a_plain_bench(tmp_path: Path, marked: Marked) -> None:
     marked.environment |= {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"}
     suite = suite_file(tmp_path, [ddp("alone", world=1)])
-    done = start(marked, tmp_path, [], "suite", str(suite), "--session", "s")
+    done = start(marked, tmp_path, [], "suite", str(suite), "--session", "s", "--no-load")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "other task" not in done.stderr

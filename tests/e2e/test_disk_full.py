@@ -28,6 +28,7 @@ def measure(marked: Marked, folder: Path, *cases: dict[str, object]) -> list[str
         "2",
         "--order",
         "fixed",
+        "--no-load",
     ]
 
 
@@ -71,7 +72,9 @@ def test_rows_that_the_results_have_no_room_for_are_kept_until_a_resume_stores_t
     results.mount("size=64m")
     loaded = marked.run("load", str(results.folder))
     assert "first.1x2.r0: begun and never ended: `bench suite --resume s` keeps its rows" in loaded.stdout
-    done = marked.run("suite", "--resume", "s", "--results", str(results.folder), "--ranks-per-node", "2")
+    done = marked.run(
+        "suite", "--resume", "s", "--results", str(results.folder), "--ranks-per-node", "2", "--no-load"
+    )
     assert done.returncode == 0, done.stderr
     run = results.folder / "s/first.1x2.r0"
     assert (rows(run / "attempt0"), rows(run)) == (4_002, 4_002)

@@ -34,7 +34,7 @@ INSTEAD = {
         "bench suite smoke --set train.precision=bf16 --case 'ddp_*' --quick --repeats 1 --world 1"
         " --set measure.profiled=4"
     ),
-    "bench suite ./my_suite.yaml --quick": "bench suite ./my_suite.yaml --quick --repeats 1",
+    "bench suite ./my_suite.yaml --quick": "bench suite ./my_suite.yaml --quick --repeats 1 --world 2",
     "bench suite ./my_suite.yaml --tag first": "bench suite ./my_suite.yaml --tag first --dry-run",
     "bench suite ./my_suite.yaml --data DIR": "bench suite ./my_suite.yaml --data DIR --dry-run",
     "bench suite text_scaling --case 'ag_news*' --set data.source=ag_news --data DIR": (
@@ -43,9 +43,8 @@ INSTEAD = {
     "bench suite loader_sweep --case workers --set cases.workers.data.source=imagefolder --data DIR": (
         "bench suite loader_sweep --case workers --set cases.workers.data.source=imagefolder --data DIR --dry-run"
     ),
-    "bench suite ./batch_sweep_ddp.yaml --quick": (
-        "bench suite ./batch_sweep_ddp.yaml --quick --world 1 --repeats 1 --case '*=16' --no-load"
-    ),
+    # its case is among changed_runs
+    "bench suite ./batch_sweep_ddp.yaml --quick": "bench suite ./batch_sweep_ddp.yaml --quick --dry-run",
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
     "bench suite --resume @latest": "bench suite --resume @latest --results RESULTS",
     "bench suite NAME": "bench suite smoke --dry-run",
@@ -291,13 +290,18 @@ def changed_case(command: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def changed_runs(shell: Shell, checkout: Path) -> dict[str, dict[str, Any]]:
-    """Outcome of the run of each changed case, by case."""
-    example = yaml.safe_load((checkout / "my_suite.yaml").read_text())
+    """Outcome by case: the changed ones, and those of batch_sweep_ddp.yaml."""
+    example, sweep = (
+        yaml.safe_load((checkout / name).read_text()) for name in ("my_suite.yaml", "batch_sweep_ddp.yaml")
+    )
     suite = {
-        "title": "The example with each change",
+        "title": "The example with each change, and the sweep",
         "workload": example["workload"],
         "measure": {"warmup": 1, "steps": 4, "repeats": 1},
-        "cases": list(map(changed_case, VARIED)),
+        "cases": [
+            *map(changed_case, VARIED),
+            *(case | {"workload": sweep["workload"], "world": [2]} for case in sweep["cases"]),
+        ],
     }
     (checkout / "changed.yaml").write_text(json.dumps(suite))
     done = shell(
@@ -312,6 +316,11 @@ def changed_runs(shell: Shell, checkout: Path) -> dict[str, dict[str, Any]]:
 def test_a_change_of_the_example_suite_trains(command: str, changed_runs: dict[str, dict[str, Any]]) -> None:
     found = changed_runs[changed_case(command)["name"]]
     assert (found["status"], found["error"]) == ("ok", None)
+
+
+def test_the_sweep_of_the_example_trains(changed_runs: dict[str, dict[str, Any]]) -> None:
+    found = {name: run["status"] for name, run in changed_runs.items() if not name.startswith("change")}
+    assert found == {"ddp~batch_per_rank=16": "ok", "ddp~batch_per_rank=64": "ok"}
 
 
 def test_what_is_run_otherwise_is_still_shown() -> None:

@@ -171,7 +171,7 @@ def test_a_dead_server_fails_its_run_the_next_run_gets_a_new_one_and_a_resume_ru
     tmp_path: Path,
 ) -> None:
     marked = Marked(tmp_path)
-    process = start_held(tmp_path, marked)
+    process = start_held(tmp_path, marked, "--no-load")
     server = next(
         int(line.partition(":")[0])
         for line in marked.left(0)

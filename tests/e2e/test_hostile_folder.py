@@ -145,7 +145,7 @@ def test_an_empty_entry_of_pythonpath_is_for_no_python_that_we_start(tmp_path: P
     # the first Python is not ours to start: it imports some modules before our first line
     marker = hostile_folder(tmp_path, ("analysis.py", "numpy.py", "torch.py"))
     suite(tmp_path, "spiral_mlp")
-    call = ("suite", "./mine.yaml", "--world", "1", "--session", "s")
+    call = ("suite", "./mine.yaml", "--world", "1", "--session", "s", "--no-load")
     done = bench(tmp_path, *call, PYTHONPATH=f"{tmp_path / 'elsewhere'}:")
     assert (imported(marker), done.returncode) == ("", 0), done.stderr
 

@@ -117,7 +117,15 @@ def test_an_error_of_a_rank_names_the_strategys_method_and_line(tmp_path: Path, 
     )
     suite = written(tmp_path, failing, SUITE.replace("world: [1, 2]", "world: 2"))
     done = marked.run(
-        "suite", suite, "--results", str(tmp_path / "r"), "--case", "divided", "--ranks-per-node", "2"
+        "suite",
+        suite,
+        "--results",
+        str(tmp_path / "r"),
+        "--case",
+        "divided",
+        "--ranks-per-node",
+        "2",
+        "--no-load",
     )
     assert done.returncode == 1
     (run,) = (json.loads(path.read_text()) for path in tmp_path.glob("r/*/*/run.json"))
@@ -130,7 +138,15 @@ def test_ranks_that_share_a_batch_and_get_different_ones_fail_before_their_first
     suite = written(tmp_path, suite=SUITE.replace("world: [1, 2]", "world: 2"))
     (tmp_path / "net.py").write_text(NET.replace("self.points[places]", "self.points[places] + os.getpid()"))
     done = marked.run(
-        "suite", suite, "--results", str(tmp_path / "r"), "--case", "divided", "--ranks-per-node", "2"
+        "suite",
+        suite,
+        "--results",
+        str(tmp_path / "r"),
+        "--case",
+        "divided",
+        "--ranks-per-node",
+        "2",
+        "--no-load",
     )
     assert done.returncode == 1
     (run,) = (json.loads(path.read_text()) for path in tmp_path.glob("r/*/*/run.json"))
@@ -162,7 +178,7 @@ def test_an_installed_packages_optimizer_is_in_the_fingerprint_with_version_and_
         "measure: {warmup: 1, steps: 2, repeats: 1}\n"
         "cases: [{name: one, strategy: single, scaling: none, batch_per_rank: 4, world: 1}]\n"
     )
-    done = marked.run("suite", str(tmp_path / "mine.yaml"), "--results", str(tmp_path / "r"))
+    done = marked.run("suite", str(tmp_path / "mine.yaml"), "--results", str(tmp_path / "r"), "--no-load")
     assert done.returncode == 0, done.stderr
     (run,) = (json.loads(path.read_text()) for path in tmp_path.glob("r/*/*/run.json"))
     assert run["fingerprint"]["version of my_optimizers"] == "1.5"

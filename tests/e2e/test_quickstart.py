@@ -38,7 +38,7 @@ def first(clone: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def second(clone: Path, first: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
-    return quickstart(clone, clone, "--quick", "--case", "single", "--case", "ddp_strong", "--repeats", "1")
+    return quickstart(clone, clone, "--quick", "--case", "single", "--repeats", "1")
 
 
 def ask(clone: Path, query: str) -> list[dict[str, Any]]:

@@ -149,7 +149,7 @@ def test_efficiency_is_narrowed_by_rounds_with_the_baseline_and_only_if_the_rati
 def test_a_session_that_is_stopped_in_a_round_goes_on_with_it_and_with_the_next(
     marked: Marked, tmp_path: Path
 ) -> None:
-    chosen = [*command(tmp_path), "--session", "s", "--case", "settles", "--case", "capped"]
+    chosen = [*command(tmp_path), "--session", "s", "--case", "settles", "--case", "capped", "--no-load"]
     order = [run_id for run_id in ORDER if not run_id.startswith("narrow")]
     begun = marked.start(*chosen)
     session = tmp_path / "r" / "s"

@@ -97,7 +97,7 @@ def test_an_unchanged_script_on_one_rank_and_two(tmp_path: Path, marked: Marked)
         "--world",
         "1,2",
         "--repeats",
-        "2",
+        "1",
         "--session",
         "s",
         "--",
@@ -108,14 +108,14 @@ def test_an_unchanged_script_on_one_rank_and_two(tmp_path: Path, marked: Marked)
     )
     done = measure(marked, tmp_path, *command)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"script on 2 ranks( is \d|: (too noisy|undecided))", done.stdout)
+    assert re.search(r"script on 2 ranks is \d", done.stdout)
     runs = ask(tmp_path / "r", "SELECT * FROM runs ORDER BY run_id")
     assert {(run["status"], run["scaling_mode"], run["steps_completed"]) for run in runs} == {
         ("ok", "weak", 8)
     }
-    assert [run["ranks_train"] for run in runs] == [None, None, "one model", "one model"]
-    assert [run["same_batch"] for run in runs] == [None, None, False, False]
-    assert [run["global_batch"] for run in runs] == [32, 32, 64, 64]
+    assert [run["ranks_train"] for run in runs] == [None, "one model"]
+    assert [run["same_batch"] for run in runs] == [None, False]
+    assert [run["global_batch"] for run in runs] == [32, 64]
     assert json.loads(runs[0]["recorded_by"])["step"] == "step() of SGD"
     assert (
         "content of ./train.py" in runs[0]["fingerprint"] or "content of train.py" in runs[0]["fingerprint"]
@@ -247,7 +247,7 @@ def test_a_command_that_fails_is_a_row_with_the_reason(
     tmp_path: Path, marked: Marked, words: tuple[str, ...], status: str, said: str
 ) -> None:
     limit = "20" if status == "timeout" else "300"  # on a busy machine, even torch's import takes long
-    options = ("--world", "1", "--repeats", "1", "--session", "s", "--timeout", limit)
+    options = ("--no-load", "--world", "1", "--repeats", "1", "--session", "s", "--timeout", limit)
     done = measure(marked, tmp_path, *options, "--", "python", "failing.py", *words)
     assert done.returncode == 1, done.stderr
     found = outcome(tmp_path, "script.1x1.r0")
@@ -258,7 +258,7 @@ def test_a_command_that_fails_is_a_row_with_the_reason(
 
 
 def test_an_optimizer_that_the_command_does_not_have_is_named(tmp_path: Path, marked: Marked) -> None:
-    options = ("--world", "1", "--repeats", "1", "--session", "s", "--step-optimizer", "Lion")
+    options = ("--no-load", "--world", "1", "--repeats", "1", "--session", "s", "--step-optimizer", "Lion")
     done = measure(marked, tmp_path, *options, "--", "python", "failing.py", "9", "end")
     assert done.returncode == 1, done.stderr
     assert outcome(tmp_path, "script.1x1.r0")["error"].startswith(
@@ -276,6 +276,7 @@ def test_with_isolate_a_run_does_not_see_what_another_wrote(tmp_path: Path, mark
         "--repeats",
         "2",
         "--isolate",
+        "--no-load",
         "--",
         "python",
         "train.py",
@@ -323,7 +324,8 @@ def test_a_stopped_session_goes_on_with_the_same_command(tmp_path: Path, marked:
 def test_a_python_without_torch_is_named(tmp_path: Path, marked: Marked) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "other")], check=True)
     command = (str(tmp_path / "other/bin/python"), "train.py", "--batch", "32")
-    done = measure(marked, tmp_path, "--world", "1", "--repeats", "1", "--session", "s", "--", *command)
+    options = ("--no-load", "--world", "1", "--repeats", "1", "--session", "s")
+    done = measure(marked, tmp_path, *options, "--", *command)
     assert done.returncode == 1
     said = outcome(tmp_path, "script.1x1.r0")["error"]
     assert (

@@ -28,7 +28,7 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 
 def test_a_session_that_runs_is_neither_begun_nor_resumed_by_another(tmp_path: Path) -> None:
     marked = Marked(tmp_path)
-    process = start_held(tmp_path, marked)
+    process = start_held(tmp_path, marked, "--no-load")
     where = ("--results", str(tmp_path / "r"), "--ranks-per-node", "2")
     # the same name as in start_held
     again = marked.run("suite", str(tmp_path / "faults.yaml"), "--session", "s", *where)

@@ -21,9 +21,13 @@ from tests.e2e.report_pages import open_sections
 from tests.e2e.test_hostile_folder import HOSTILE_TO_A_MODULE, hostile_folder
 
 ROOT = Path(__file__).parents[2]
-MORE = dict.fromkeys(("comm_options", "ddp_vs_fsdp", "model_sweep", "text_scaling"), ("--world", "2"))
-"""Suite -> more options. Each case of these has one rank and two. Two show all that a case can fail with;
-test_parity.py trains on one."""
+TWO = ("--world", "2")
+MORE = {
+    **dict.fromkeys(("comm_options", "ddp_vs_fsdp", "text_scaling"), TWO),
+    "model_sweep": (*TWO, "--case", "ddp~preset=10m", "--case", "fsdp~preset=350m", "--case", "*_recompute"),
+}
+"""Suite -> more options. Each case of these has one rank and two. Two show all that a case can fail with, and
+test_parity.py trains on one. tests/unit/workloads/test_transformer.py makes the model of each preset."""
 ELSEWHERE = {"smoke": "test_quickstart.py"}
 """Suite -> test that runs it with --quick."""
 SUITES = sorted(path.stem for path in (ROOT / "suites").glob("*.yaml") if path.stem not in ELSEWHERE)

@@ -20,11 +20,13 @@ FAULTS = ["fail", "leave", "killed", "killed_late", "freeze", "endless"]
 class Ended:
     """A session that the tasks of one step have run."""
 
-    def __init__(self, folder: Path, tasks_per_node: tuple[int, ...], cases: list[dict[str, Any]]) -> None:
+    def __init__(
+        self, folder: Path, tasks_per_node: tuple[int, ...], cases: list[dict[str, Any]], *more: str
+    ) -> None:
         self.results, self.marked = folder / "r", Marked(folder)
         suite = suite_file(folder, cases)
         command = ["suite", str(suite), "--results", str(self.results), "--session", "s", "--order", "fixed"]
-        self.tasks = Tasks(self.marked, folder, tasks_per_node, *command, "--ranks-per-node", "4")
+        self.tasks = Tasks(self.marked, folder, tasks_per_node, *command, "--ranks-per-node", "4", *more)
         self.exit_codes = self.tasks.start().wait()
 
     def outcome(self, run_id: str) -> dict[str, Any]:
@@ -59,7 +61,7 @@ def two_tasks(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """Two tasks on one node, two slots each."""
     cases = [ddp("alone", world=2), ddp("healthy", world=4, step_s=0.2)]
     killed = ddp("killed", world=4, fault="killed", on_rank=3)
-    return Ended(tmp_path_factory.mktemp("two_tasks"), (2,), [*cases, killed])
+    return Ended(tmp_path_factory.mktemp("two_tasks"), (2,), [*cases, killed], "--no-load")
 
 
 def test_the_leader_alone_says_how_the_session_went(two_nodes: Ended, two_tasks: Ended) -> None:

@@ -228,23 +228,27 @@ def ending(shard, code):
 """
 
 
-@pytest.mark.parametrize("code", [0, 3])
-def test_a_loader_process_that_ends_is_the_runs_error_not_what_the_other_rank_says(
-    tmp_path: Path, code: int
-) -> None:
+def test_a_loader_process_that_ends_is_the_runs_error_not_what_the_other_rank_says(tmp_path: Path) -> None:
     marked = Marked(tmp_path)
     (tmp_path / "ending.py").write_text(ENDING)
     (tmp_path / "net.py").write_text(NET)
     (tmp_path / "mine.yaml").write_text(
         "title: Mine\nworkload: {name: ./net.py:Net}\ndevice: cpu\n"
         "measure: {warmup: 1, steps: 100, repeats: 1, timeout_s: 120}\n"
-        f"data: {{source: ./ending.py:ending, source_options: {{code: {code}}}}}\n"
-        "cases: [{name: ends, strategy: ddp, scaling: strong, global_batch: 12, world: 2}]\n"
+        "cases:\n"
+        + "".join(
+            f"  - {{name: ends{code}, strategy: ddp, scaling: strong, global_batch: 12, world: 2,"
+            f" data: {{source: ./ending.py:ending, source_options: {{code: {code}}}}}}}\n"
+            for code in (0, 3)
+        )
     )
     done = marked.run(
-        "suite", str(tmp_path / "mine.yaml"), "--results", str(tmp_path / "r"), "--ranks-per-node", "2"
-    )
+        "suite", str(tmp_path / "mine.yaml"), "--results", str(tmp_path / "r"), "--ranks-per-node", "2",
+        "--no-load",
+    )  # fmt: skip
     assert done.returncode == 1, done.stderr
-    (run,) = (json.loads(path.read_text())["outcome"] for path in tmp_path.glob("r/*/*/run.json"))
-    assert (run["status"], run["failed_rank"]) == ("failed", 1)
-    assert f"a loader process ended with exit code {code} before" in run["error"], run["error"]
+    for code in (0, 3):
+        (path,) = tmp_path.glob(f"r/*/ends{code}.1x2.r0/run.json")
+        run = json.loads(path.read_text())["outcome"]
+        assert (run["status"], run["failed_rank"]) == ("failed", 1)
+        assert f"a loader process ended with exit code {code} before" in run["error"], run["error"]
