@@ -72,9 +72,7 @@ def test_rows_that_the_results_have_no_room_for_are_kept_until_a_resume_stores_t
     results.mount("size=64m")
     loaded = marked.run("load", str(results.folder))
     assert "first.1x2.r0: begun and never ended: `bench suite --resume s` keeps its rows" in loaded.stdout
-    done = marked.run(
-        "suite", "--resume", "s", "--results", str(results.folder), "--ranks-per-node", "2", "--no-load"
-    )
+    done = marked.run("suite", "--resume", "s", "--results", str(results.folder), "--ranks-per-node", "2")
     assert done.returncode == 0, done.stderr
     run = results.folder / "s/first.1x2.r0"
     assert (rows(run / "attempt0"), rows(run)) == (4_002, 4_002)
