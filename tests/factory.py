@@ -70,6 +70,13 @@ class Case:
     """Steps between validations; 0 validates at the end only."""
     validation_ms: float = 0.0
     """Pause between two steps in which ranks validate."""
+    until_loss: float | None = None
+    """The suite's measure.until_loss."""
+    target_step: Mapping[tuple[int, int], int | None] = field(default_factory=dict)
+    """(n, repeat) -> step of the validation at which the run reaches until_loss and ends; null: it misses the target
+    and takes all its steps."""
+    setup_s: float = 0.5
+    """Start of a run to the ranks' barrier."""
     memory_bytes: int = 1_000_000_000
     other_cpu_pct: float = 1.0
     """Percent of the ranks' CPUs that other processes use."""
@@ -189,6 +196,7 @@ def _spec(
             repeats=case.repeats,
             validate_every=case.validate_every,
             until=case.until,
+            until_loss=case.until_loss,
             until_efficiency=case.until_efficiency,
             max_repeats=case.max_repeats,
             **case.measure,
@@ -240,6 +248,7 @@ def write_attempt(
     """One attempt's files; a run that ended early keeps its warm-up and half of its measured steps."""
     steps = spec.measure.steps or 0
     completed = 0 if status == "skipped" else case.warmup + (steps if status == "ok" else steps // 2)
+    completed = min(completed, case.target_step.get((spec.workers, spec.repeat)) or completed)
     for node in range(spec.nodes if completed else 0):
         write_parquet(run / f"steps.node{node}.parquet", step_table(case, spec, node, completed), spec, node)
         write_parquet(
@@ -274,7 +283,7 @@ def _outcome(case: Case, spec: RunSpec, status: str, started_at: datetime, compl
         "failed_node": spec.nodes - 1 if failed else None,
         "started_at": started_at.isoformat(),
         "elapsed_s": 0.0 if status == "skipped" else 1.0 + completed * case.step_ms_of(spec) / 1e3,
-        "setup_s": 0.0 if status == "skipped" else 0.5,
+        "setup_s": 0.0 if status == "skipped" else case.setup_s,
         "device_name": "NVIDIA H200" if case.device_type == "cuda" else "cpu",
         "parameters": 2_804,
         "units": 4,

@@ -63,6 +63,7 @@ EVAL_SCHEMA = pa.schema(
         ("val_loss", pa.float64()),
         ("val_accuracy", pa.float64()),
         ("elapsed_s", pa.float64()),
+        ("validation_s", pa.float64()),
     ]
 )
 
@@ -183,10 +184,15 @@ def _validated_steps(case: Case, completed: int) -> range:
 def _eval(case: Case, spec: RunSpec, step: int, number: int) -> dict[str, Any]:
     done = step / (case.warmup + case.steps)
     assert case.accuracy is not None
+    loss = case.losses[0] + (case.losses[1] - case.losses[0]) * done + 0.05
+    if case.until_loss is not None:  # falls just below it at the target, and stays above it without one
+        is_at_target = step == case.target_step.get((spec.workers, spec.repeat))
+        loss = case.until_loss - 0.01 if is_at_target else max(loss, case.until_loss + 0.01)
     return {
         "step": step,
         "epoch": step * spec.global_batch / 10_000,
-        "val_loss": case.losses[0] + (case.losses[1] - case.losses[0]) * done + 0.05,
+        "val_loss": loss,
         "val_accuracy": case.accuracy * (0.1 + 0.9 * done),
         "elapsed_s": (step * case.step_ms_of(spec) + number * case.validation_ms) / 1e3,
+        "validation_s": case.validation_ms / 1e3,
     }

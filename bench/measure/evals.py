@@ -20,9 +20,11 @@ ROW = np.dtype(
         ("val_loss", "<f8"),
         ("val_accuracy", "<f8"),
         ("elapsed_s", "<f8"),
+        ("validation_s", "<f8"),
     ]
 )
-"""results.duckdb-schema/ describes the columns (table `evals`). An unknown epoch and an undefined accuracy are NaN."""
+"""results.duckdb-schema/ describes the columns (table `evals`). An unknown epoch, an undefined accuracy and an unknown
+duration are NaN."""
 
 
 def append(
@@ -33,12 +35,14 @@ def append(
     val_loss: float | None,
     val_accuracy: float | None,
     elapsed_s: float,
+    validation_s: float | None = None,
 ) -> None:
     """Add the row of a validation, or, without a loss, of a pause in a script."""
     passes = np.nan if epoch is None else epoch
     accuracy = np.nan if val_accuracy is None else val_accuracy
     loss = UNKNOWN_LOSS if val_loss is None else val_loss
-    row = np.array([(step, passes, loss, accuracy, elapsed_s)], dtype=ROW)
+    took = np.nan if validation_s is None else validation_s
+    row = np.array([(step, passes, loss, accuracy, elapsed_s, took)], dtype=ROW)
     with path.open("ab", buffering=0) as file:
         append_whole(file, row.tobytes())
 

@@ -72,6 +72,7 @@ PARQUET_TABLES: dict[str, dict[str, Column]] = {
         "val_loss": _DOUBLE,
         "val_accuracy": _DOUBLE,
         "elapsed_s": _DOUBLE,
+        "validation_s": _DOUBLE,
     },
     "collectives": {
         "rank": _INTEGER,  # null for an exchange that was measured elsewhere

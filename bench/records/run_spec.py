@@ -121,6 +121,9 @@ class MeasureSpec:
     """Most repeats of a case and world size with `until` or `until_efficiency`; required with them."""
     validate_every: Annotated[int, Ge(0), Le(10_000_000)] = 0
     """Optimizer steps from one validation to the next, warm-up included; 0 validates once, after the last step."""
+    until_loss: float | None = None
+    """Train until a validation's loss is at most this, in warm-up and measured steps together. `steps` or `epochs` is
+    then the limit: a run that reaches it first has missed the target. Needs validate_every."""
     garbage_collection: GarbageCollection = "automatic"
     """`automatic`: when Python decides; `frozen`: likewise, without objects from before the last warm-up step; `off`:
     never in measured steps, only before the last warm-up step and at validations."""

@@ -48,6 +48,7 @@ def broken_rules(case: Case) -> Broken:
     yield from _batch(case)
     yield from _find_batch(case)
     yield from _span(case)
+    yield from _until_loss(case)
     yield from _repeats(case)
     yield from _threads_axis(case)
     yield from _source(case)
@@ -89,6 +90,15 @@ def _find_batch(case: Case) -> Broken:
 def _span(case: Case) -> Broken:
     if (case.measure.steps is None) == (case.measure.epochs is None):
         yield ("measure",), "give measure.steps or measure.epochs, one of them"
+
+
+def _until_loss(case: Case) -> Broken:
+    measure = case.measure
+    if measure.until_loss is not None and measure.validate_every == 0:
+        yield (
+            ("measure", "until_loss"),
+            "measure.until_loss is reached at a validation: give measure.validate_every, the steps between two",
+        )
 
 
 def _repeats(case: Case) -> Broken:

@@ -7,7 +7,7 @@ done, with the communication that overlaps it | the optimizer is done. Nothing e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -83,6 +83,10 @@ class Training:
     length: RunLength
     keep_named_losses: Callable[[np.ndarray[Any, np.dtype[Any]]], None] = lambda _rows: None
     """Stores rows of the table `named_losses`, at the end of each step."""
+    reached_target: bool = field(default=False, init=False)
+    """Whether a validation's loss was at most `measure.until_loss`."""
+    ended_at: int | None = field(default=None, init=False)
+    """Number of steps after which the training ended because its target was reached; null: the limit ends it."""
 
     def __post_init__(self) -> None:
         train = self.spec.train
@@ -117,8 +121,8 @@ class Training:
 
     @property
     def steps(self) -> int:
-        """Warm-up and measured optimizer steps together."""
-        return self.length.steps
+        """Warm-up and measured optimizer steps together: the most, until the training ends at its target."""
+        return self.length.steps if self.ended_at is None else self.ended_at
 
     def _clip_of(self, member: str | None) -> Callable[[], None] | None:
         """Clips the gradient of a member, or of the whole model; null if the suite clips nothing."""
@@ -136,16 +140,21 @@ class Training:
             if parameter.requires_grad:
                 parameter.grad = torch.zeros_like(parameter)
 
-    def run(self, clock: Clock, validate: Callable[[int], None]) -> None:
+    def run(self, clock: Clock, validate: Callable[[int], float | None]) -> None:
         """Take all warm-up and measured steps. `validate` is called with the number of steps done, between two steps
-        and after the last."""
-        every = self.spec.measure.validate_every
+        and after the last; it returns the loss, the same on every rank. If one was at most `measure.until_loss`, the
+        training ends at the first validation after a measured step."""
+        measure = self.spec.measure
+        every = measure.validate_every
         try:
             for steps, kind in self._stages():
                 for step in steps:
                     if every > 0 and step > 0 and step % every == 0:
                         clock.flush()
                         self._validate(validate, step)
+                        if self.reached_target and step > measure.warmup:
+                            self.ended_at = step
+                            return
                         clock.resume()
                     self.step(clock, kind)
             clock.flush()
@@ -167,10 +176,13 @@ class Training:
         self.compilations.measure()
         yield range(warmup, self.steps), MEASURED
 
-    def _validate(self, validate: Callable[[int], None], step: int) -> None:
+    def _validate(self, validate: Callable[[int], float | None], step: int) -> None:
         self.garbage.pause()
         with self.compilations.outside_steps():
-            validate(step)
+            loss = validate(step)
+        target = self.spec.measure.until_loss
+        if target is not None and loss is not None and loss <= target:
+            self.reached_target = True
 
     def step(self, clock: Clock, kind: int) -> None:
         """One optimizer step."""

@@ -47,8 +47,9 @@ class Validation:
     barrier_ns: int
     """perf_counter_ns at the run's common barrier."""
 
-    def __call__(self, steps: int) -> None:
-        """Validate after `steps` optimizer steps. The ranks leave together, with their devices idle."""
+    def __call__(self, steps: int) -> float | None:
+        """Validate after `steps` optimizer steps. The ranks leave together, with their devices idle. Returns the loss,
+        equal on every rank; null without validation examples."""
         training = self.training
         began_ns = perf_counter_ns()
         found = score(training, self.rank)
@@ -60,8 +61,10 @@ class Validation:
                 val_loss=found.loss,
                 val_accuracy=found.accuracy,
                 elapsed_s=(began_ns - self.barrier_ns) / 1e9,
+                validation_s=(perf_counter_ns() - began_ns) / 1e9,
             )
         process_group.barrier(training.device)
+        return None if found is None else found.loss
 
 
 def _epoch(training: Training, steps: int) -> float | None:

@@ -42,7 +42,7 @@ final AS (
         CASE WHEN nodes > 1 THEN 'across_nodes' ELSE 'within_node' END AS locality,
         device_type, device_name, precision, batch_per_rank, global_batch, examples_per_step, parameters,
         ranks_train,  -- one model, independent copies; null unless a script, for one rank, and if unknown
-        data_source, baseline, until, until_efficiency,
+        data_source, baseline, until, until_efficiency, until_loss,
         -- stops_early: whether measure.until or until_efficiency is set, so that intervals need a wider quantile
         until IS NOT NULL OR until_efficiency IS NOT NULL AS stops_early,
         status, error, failed_rank, failed_node, started_at, slurm_job_id, tags,

@@ -8,5 +8,6 @@ CREATE TABLE evals (
     epoch DOUBLE,                  -- passes over the data completed before it, a fraction
     val_loss DOUBLE,               -- mean over the held-out examples
     val_accuracy DOUBLE,           -- accuracy, or the score that runs.metric names; null if the workload has none
-    elapsed_s DOUBLE  -- time from the run's common barrier to the start of the validation, earlier validations included
+    elapsed_s DOUBLE,  -- time from the run's common barrier to the start of the validation, earlier validations included
+    validation_s DOUBLE            -- duration of the validation; null for a pause in a script, and if unknown
 );

@@ -44,6 +44,7 @@ CREATE TABLE runs (
     memory_limit_bytes BIGINT,     -- what a rank may allocate beyond memory_before_bytes; null: no limit
     until DOUBLE,                  -- measure.until: wanted relative half-width of throughput; null if not set
     until_efficiency DOUBLE,       -- measure.until_efficiency: wanted relative half-width of efficiency; null if not set
+    until_loss DOUBLE,             -- measure.until_loss: validation loss that ends the training; null if not set
     status VARCHAR,                -- ok, oom, failed, timeout, interrupted, skipped
     error VARCHAR,                 -- the error, in a line; of a script then the last lines of its log; null for ok
     failed_rank INTEGER,           -- rank on which the failure began; null if unknown
@@ -59,6 +60,8 @@ CREATE TABLE runs (
     whole_run_s DOUBLE,  -- total time of a training measured elsewhere, from its file; null if steps were measured
     whole_run_examples BIGINT,     -- examples that this training processed, over all epochs; null: unknown
     whole_run_epochs BIGINT,       -- passes over the data in this training; null: unknown
+    whole_run_training_s DOUBLE,   -- time in this training's steps, without validation or start-up; null: unknown
+    whole_run_reached BOOLEAN,     -- whether this training reached its target; null: it had none, or unknown
     tags VARCHAR[],
     fingerprint JSON,              -- software, hardware and settings of the run; the table fingerprint has them as rows
     config JSON                    -- complete specification of the run

@@ -179,3 +179,21 @@ def test_the_plan_says_which_cases_get_repeats_for_their_efficiency(
         "5-20",
     ]
     assert "12 runs, up to 42 with the repeats that measure.until_efficiency may add" in shown[-1]
+
+
+def test_a_target_is_a_loss_and_needs_validations(suite: Path) -> None:
+    settings = ("measure.until_loss=0.25", "measure.validate_every=5")
+    found = load_suite(str(suite), Selection(settings=settings)).cases
+    assert [case.measure.until_loss for case in found] == [0.25, 0.25]
+    with pytest.raises(InputError) as raised:
+        load_suite(str(suite), Selection(settings=settings[:1]))
+    assert (
+        "measure.until_loss is reached at a validation: give measure.validate_every, the steps between two"
+        in str(raised.value)
+    )
+
+
+def test_a_target_is_a_number(suite: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        load_suite(str(suite), Selection(settings=("measure.until_loss=low", "measure.validate_every=5")))
+    assert "measure.until_loss" in str(raised.value)

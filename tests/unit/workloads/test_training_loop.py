@@ -19,9 +19,9 @@ from bench.train.loop import Training
 from bench.train.run_length import run_length
 
 
-def training(every: int) -> Training:
+def training(every: int, until_loss: float | None = None) -> Training:
     """Two warm-up and eight measured steps of spiral_mlp on one rank."""
-    measure = MeasureSpec(warmup=2, steps=8, validate_every=every)
+    measure = MeasureSpec(warmup=2, steps=8, validate_every=every, until_loss=until_loss)
     run, made = dataclasses.replace(spec(batch_per_rank=8), measure=measure), workload("spiral_mlp")
     single = strategies.load("single")
     strategy, device = single(single.Options()), torch.device("cpu")
@@ -79,3 +79,38 @@ def test_every_row_is_complete_when_validation_begins_and_the_clock_learns_of_it
     assert clock.told == [
         "flush", "validate 4", "resume", "flush", "validate 8", "resume", "flush", "validate 10",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("losses", "steps"),
+    [
+        ({4: 0.5}, 4),  # at the target
+        ({4: 0.6, 6: 0.1}, 6),
+        ({2: 0.1}, 4),  # reached in the warm-up: the training goes on until a step was measured
+        ({2: 0.1, 4: 0.9}, 4),
+        ({4: float("nan"), 8: 0.4}, 8),
+        ({}, 10),
+        ({10: 0.1}, 10),  # at the limit
+    ],
+)
+def test_a_training_ends_at_the_validation_that_reaches_its_target_or_at_its_limit(
+    tmp_path: Path, losses: dict[int, float], steps: int
+) -> None:
+    clock, validated = TellingClock(tmp_path / "steps.raw"), []
+    one = training(2, until_loss=0.5)
+
+    def validate(step: int) -> float:
+        validated.append(step)
+        return losses.get(step, 0.9)
+
+    one.run(clock, validate)
+    assert validated == [*range(2, steps + 1, 2)]
+    assert one.steps == steps
+    assert one.reached_target == bool(losses)
+    assert len(recorder.read(tmp_path / "steps.raw").words) == steps
+
+
+def test_without_a_target_no_loss_ends_a_training(tmp_path: Path) -> None:
+    one = training(2)
+    one.run(TellingClock(tmp_path / "steps.raw"), lambda _step: 0.0)
+    assert (one.steps, one.reached_target) == (10, False)
