@@ -18,7 +18,8 @@ from analysis.tables.column import Column, number_of, text_of
 from analysis.tables.scaling import scaling_table
 from analysis.tables.scaling_brief import brief_tables
 from analysis.tables.table import Table
-from analysis.wording import lost_efficiency, machine, recorder_overhead, unlike_runs
+from analysis.tables.target import target_tables
+from analysis.wording import lost_efficiency, machine, recorder_overhead, target, unlike_runs
 from analysis.wording.batch_search import limits
 from analysis.wording.caveats import (
     busy,
@@ -59,7 +60,7 @@ def show(
         session_row = choose_session.head(connection, session_id)
         points, coverage, runs = rows("scaling"), rows("coverage"), rows("run_summary")
         utilisation, perturbation = rows("utilisation"), rows("perturbation")
-        batches, laws = rows("batch_limits"), rows("scaling_law")
+        batches, laws, to_target = rows("batch_limits"), rows("scaling_law"), rows("target_efficiency")
         losses = lost_efficiency.explained(rows("efficiency_loss"))
         diagnosed = findings.read(connection, session_id)
         differing = unlike_runs.read(connection, session_id)
@@ -72,6 +73,8 @@ def show(
         tables.insert(0, [whole] if wide else list(brief_tables(points, coverage)))
     for place, alternatives in enumerate(tables):
         terminal.show(out, session_id if place == 0 else "", *alternatives)
+    if to_target:
+        terminal.show(out, f"To {target.target(to_target)}", *target_tables(to_target))
     if every_run:
         for title, table in sizes.items():
             terminal.show(out, title, table)
@@ -85,6 +88,7 @@ def show(
         *outside_rounds(points),
         *slow_runs(points),
         *still_too_wide(points),
+        *target.censored(to_target),
         *limits(batches),
         *compiling(runs),
         *lost_efficiency.lines(points, losses),
@@ -108,14 +112,23 @@ def newest_answer(results: Path, session: str | None, tag: str | None = None) ->
 
 
 def answer(results: Path, session_id: str) -> dict[str, list[Row]]:
-    """View -> its rows of the session, in the order of the plan: scaling, measurements of the machine, lost efficiency,
-    findings, and the cost of measuring. All values fit JSON."""
+    """View -> its rows of the session, in the order of the plan: scaling, measurements of the machine, time to a
+    target, lost efficiency, findings, and the cost of measuring. All values fit JSON."""
     with connections.reader(results) as connection:
         scaling = {"scaling": session_rows(connection, "scaling", session_id)}
+        to_target = session_rows(connection, "target_efficiency", session_id)
+        targets = {"target_efficiency": to_target} if to_target else {}
         losses = {"efficiency_loss": session_rows(connection, "efficiency_loss", session_id)}
         diagnosis = {"diagnosis": findings.read(connection, session_id)}
         perturbed = {"perturbation": session_rows(connection, "perturbation", session_id)}
-        return scaling | machine_tables.read_sizes(connection, session_id) | losses | diagnosis | perturbed
+        return (
+            scaling
+            | machine_tables.read_sizes(connection, session_id)
+            | targets
+            | losses
+            | diagnosis
+            | perturbed
+        )
 
 
 def compiling(runs: list[Row]) -> Iterator[str]:

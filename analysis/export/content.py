@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import duckdb
 
 from analysis.database.rows import Row, session_rows
+from analysis.errors import AnalysisError
 from analysis.report import named_queries
 from analysis.report.sections.hardware import nodes_of
 from analysis.tables.scaling import EXPECTED, SPEEDUP, rates, scaling_table
 from analysis.tables.table import Table
-from analysis.wording import machine, unlike_runs
+from analysis.tables.target import target_tables
+from analysis.wording import machine, target, unlike_runs
 from analysis.wording.caveats import caveats
 from analysis.wording.failures import reasons
 from analysis.wording.headline import headline
@@ -44,6 +46,8 @@ class Content:
     machine: machine.Machine
     differing: list[Row]
     """Facts in which runs differ, from unlike_runs."""
+    to_target: Sequence[Row] = ()
+    """Rows of `target_efficiency`, if that is the table to export; else empty."""
     caption: str = ""
     """The user's text, in place of the headline or of a picture's title; empty: none."""
 
@@ -52,10 +56,15 @@ class Content:
         return self.caption or str(self.session["title"] or self.session["suite"])
 
     def table(self) -> Table:
+        if self.to_target:
+            return next(target_tables(self.to_target))
         return scaling_table(self.points, self.coverage)
 
     def on_paper(self) -> Table:
         """The columns that fit on a page; the column of nodes only if a row has more than one."""
+        if self.to_target:
+            _, without_intervals, *_ = target_tables(self.to_target)
+            return without_intervals
         wanted = {*_ON_PAPER, *(heading for heading, _ in rates(self.points))}
         if any(point["nodes"] > 1 for point in self.points):
             wanted.add("nodes")
@@ -70,11 +79,14 @@ class Content:
         yield from self.caveats()
 
     def reasons(self, name: Name = str) -> Iterator[str]:
-        """Why runs are not ok, a line for each placement."""
-        return reasons(self.coverage, name)
+        """Why runs are not ok, and which missed their target, a line for each placement."""
+        yield from reasons(self.coverage, name)
+        yield from target.censored(self.to_target, name)
 
     def sentence(self, name: Name = str) -> str:
-        """The session's headline."""
+        """The session's headline, or that of the way to the target."""
+        if to_target := target.sentence(list(self.to_target), name):
+            return to_target
         return headline(self.points, name, machine.sentence(self.machine, name))
 
     def caveats(self) -> Iterator[str]:
@@ -90,8 +102,21 @@ class Content:
         return ", ".join(_provenance(self.session, self.facts, name))
 
 
-def read(connection: duckdb.DuckDBPyConnection, session_id: str, caption: str | None = None) -> Content:
-    """Read the content of a session, which must be in the database."""
+OF_TARGETS = "target_efficiency"
+"""The table that can be exported in place of the summary."""
+
+
+def read(
+    connection: duckdb.DuckDBPyConnection,
+    session_id: str,
+    caption: str | None = None,
+    view: str | None = None,
+) -> Content:
+    """Read the content of a session, which must be in the database. `view` is OF_TARGETS or None. Raises AnalysisError
+    if no run was to reach a target."""
+    to_target = session_rows(connection, OF_TARGETS, session_id) if view == OF_TARGETS else []
+    if view == OF_TARGETS and not to_target:
+        raise AnalysisError("no run of the session was to reach a target: measure.until_loss gives it")
     points, coverage = (session_rows(connection, view, session_id) for view in ("scaling", "coverage"))
     nodes = nodes_of(named_queries.frame(connection, "environment", session_id).to_dicts())
     return Content(
@@ -101,6 +126,7 @@ def read(connection: duckdb.DuckDBPyConnection, session_id: str, caption: str | 
         coverage=coverage,
         machine=machine.read(connection, session_id),
         differing=unlike_runs.read(connection, session_id),
+        to_target=to_target,
         caption=" ".join((caption or "").split()),
     )
 

@@ -59,7 +59,8 @@ def export(results: Path, session: str | None, wanted: Wanted, stream: BinaryIO)
 
 
 def _check(kind: Rows | Page | Pictures, wanted: Wanted) -> None:
-    if wanted.view is not None and not isinstance(kind, Rows):
+    is_table = isinstance(kind, Page) and wanted.view == content.OF_TARGETS
+    if wanted.view is not None and not isinstance(kind, Rows) and not is_table:
         raise AnalysisError(f"--view is for csv and json, not for {wanted.form}")
     if wanted.chart is not None and not isinstance(kind, Pictures):
         raise AnalysisError(f"--chart is for pdf, png and svg, not for {wanted.form}")
@@ -81,7 +82,7 @@ def _table(
     stream: BinaryIO,
 ) -> None:
     if isinstance(kind, Page):
-        stream.write(kind.write(content.read(connection, session_id, wanted.caption)).encode())
+        stream.write(kind.write(content.read(connection, session_id, wanted.caption, wanted.view)).encode())
     elif wanted.view is None:
         kind.write(relation.summary(connection, session_id), stream)
     else:

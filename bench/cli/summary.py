@@ -21,7 +21,8 @@ def command(
     session: str | None, tag: str | None, wide: bool, every_run: bool, form: str, results: str | None
 ) -> None:
     """Print a session, by default the newest: scaling table, notable results, and a one-sentence conclusion. JSON has
-    the rows of `scaling`, of the measured machine, of lost efficiency, of findings and of the cost of measuring.
+    the rows of `scaling`, of the measured machine, of the efficiency to a target, of lost efficiency, of findings and
+    of the cost of measuring.
 
     SESSION is an id, the beginning of one, tag:NAME for the newest session with that tag, @latest, or @-1 for the one
     before; `bench sessions` lists them."""

@@ -1,12 +1,12 @@
 -- One row per session, case and placement (nodes, ranks_per_node, threads) that was to train until a target
 -- (`target_runs`): what a typical run needs to reach it, and its efficiency against the baseline: the baseline's time ×
--- workers ÷ this size's. It is the product of three factors, each a ratio to the baseline: throughput per worker,
--- examples needed (the baseline's ÷ this size's) and share of the clock spent training. Below 1, each costs time. A size
--- is compared if it has the workload, options, data, kind of device and target of the baseline: the case's smallest n
--- with such a run, or that of the case named by `baseline:`. Figures are geometric means over all runs, slow ones
--- included. Intervals: two-sided 95 %, as in `scaling`. Runs that missed the target are censored: if fewer than half
--- did, a log-normal distribution is fitted, in which they need more than they had; if half or more did, only an end is
--- known, and `bound` says which.
+-- workers ÷ this size's. It is the product of three factors, each a ratio to the baseline: throughput per worker, the
+-- examples needed (the baseline's ÷ this size's) and the share of the clock spent training. A factor below 1 costs
+-- time. A size is compared if it has the workload, options, data, kind of device and target of the baseline: the case's
+-- smallest n with such a run, or that of the case named by `baseline:`. Figures are geometric means over all runs, slow
+-- ones included. Intervals: two-sided 95 %, as in `scaling`. Runs that missed the target are censored: if fewer than
+-- half did, a log-normal distribution is fitted, in which they need more than they had; if half or more did, only an
+-- end is known, and `bound` says which.
 WITH sizes AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -25,8 +25,8 @@ WITH sizes AS (
         [any_value(workload), any_value(workload_options), any_value(data_source), any_value(device_type)]
             AS trained,
         count(*) AS runs,
-        count_if(reached) AS reached,
-        count_if(NOT reached) AS missed,
+        count(*) FILTER (reached) AS reached,
+        count(*) FILTER (NOT reached) AS missed,
         coalesce(list(ln(examples)) FILTER (reached AND examples IS NOT NULL), []) AS known_examples,
         coalesce(list(ln(examples)) FILTER (NOT reached AND examples IS NOT NULL), []) AS least_examples,
         coalesce(list(ln(seconds)) FILTER (reached AND seconds IS NOT NULL), []) AS known_seconds,
@@ -83,7 +83,6 @@ factors AS (
         *,
         log_ratio_of(rate_logs, baseline_rate_logs) AS of_throughput,
         ratio_half_width(rate_logs, baseline_rate_logs, stops_early) AS throughput_half_width,
-        log_ratio_of(share_logs, baseline_share_logs) AS of_share,
         ratio_half_width(share_logs, baseline_share_logs, stops_early) AS share_half_width,
         log_ratio_with_limits(example_logs, baseline_example_logs, of_examples, baseline_examples) AS examples_log,
         half_width_with_limits(example_logs, baseline_example_logs, of_examples, baseline_examples, stops_early)
@@ -91,6 +90,15 @@ factors AS (
         log_ratio_with_limits(second_logs, baseline_second_logs, of_seconds, baseline_seconds) AS seconds_log,
         half_width_with_limits(second_logs, baseline_second_logs, of_seconds, baseline_seconds, stops_early)
             AS seconds_half_width,
+        -- The share of a run that missed the target is that until its end. With a fit, it is what the other factors
+        -- leave of the efficiency.
+        CASE
+            WHEN 'fit' IN (of_examples.kind, baseline_examples.kind) AND 'bound' NOT IN (
+                of_examples.kind, baseline_examples.kind
+            )
+            THEN seconds_log - examples_log - of_throughput
+            ELSE log_ratio_of(share_logs, baseline_share_logs)
+        END AS of_share,
         of_examples.kind = 'bound' AS is_bound,
         baseline_examples.kind = 'bound' AS is_baseline_bound,
         t_quantile_for(CASE WHEN of_examples.units > 1 THEN of_examples.units - 1 END, stops_early) AS quantile
@@ -177,8 +185,7 @@ final AS (
         share_factor,
         share_factor_lo,
         share_factor_hi,
-        -- efficiency: the baseline's seconds × workers ÷ this size's, the product of the factors; if runs missed
-        -- the target, the product within the noise of the fit
+        -- efficiency: the baseline's seconds × workers ÷ this size's: the product of the factors
         efficiency,
         efficiency_lo,
         efficiency_hi,

@@ -26,6 +26,16 @@ CREATE OR REPLACE MACRO share_text(share, lo, hi) AS (
     )
 );
 
+-- A ratio with its interval: `0.215 [0.180, 0.257]`; `at most 0.42` or `at least 0.42` if a bound is all that is known.
+CREATE OR REPLACE MACRO bounded_text(ratio, lo, hi, bound) AS (
+    CASE
+        WHEN ratio IS NOT NULL
+        THEN number_text(ratio) || coalesce(format(' [{}, {}]', number_text(lo), number_text(hi)), '')
+        WHEN bound = 'at most' THEN 'at most ' || number_text(hi)
+        WHEN bound = 'at least' THEN 'at least ' || number_text(lo)
+    END
+);
+
 -- Whether the ends of a ratio's interval differ by more than a factor of four: it then tells nothing, and is not shown.
 -- Null without an interval. analysis/wording/numbers.py has the same limit.
 CREATE OR REPLACE MACRO is_too_wide(lo, hi) AS (hi > 4 * lo);

@@ -32,6 +32,7 @@ from analysis.report.sections.settings import hyperparameters, settings_frame, s
 from analysis.report.sections.straggler_table import straggler_answer, stragglers
 from analysis.report.sections.strategy_table import strategies
 from analysis.report.sections.summary_table import MOST_ROWS, summary
+from analysis.report.sections.target_table import target_answer, targets
 from analysis.wording.lost_efficiency import explained
 from analysis.wording.main_loss import main_loss_of
 
@@ -150,6 +151,16 @@ def _details(contents: Contents, *, is_training: bool) -> Iterator[Section]:
         content=figures(contents, "losses") + _with_csv(contents, "losses", known, "lost efficiency"),
         folded=True,
         answer=trusted(unbroken(main_loss_of(rows("summary"), explained(rows("losses")), short))),
+        printed=True,
+    )
+    needed = targets(rows("target_efficiency"))
+    yield Section(
+        identifier="target",
+        title="What does it take to reach the loss?",
+        content=_with_csv(contents, "target_efficiency", needed, "time to the target")
+        + figures(contents, "target"),
+        folded=True,
+        answer=target_answer(rows("target_efficiency")) if needed else "",
         printed=True,
     )
     (counts,) = rows("straggler_counts")

@@ -138,6 +138,8 @@ def test_if_fewer_than_half_miss_the_target_a_fit_needs_more_than_those_that_rea
     assert row["examples"] > with_the_limit > of_those
     assert row["examples_factor"] == pytest.approx(40 * 64 / row["examples"])
     assert row["examples_factor_lo"] < row["examples_factor"] < row["examples_factor_hi"]
+    factors = row["throughput_factor"] * row["examples_factor"] * row["share_factor"]
+    assert row["efficiency"] == pytest.approx(factors)
 
 
 def test_if_half_miss_the_target_only_the_upper_end_is_known(measure):
