@@ -1,4 +1,4 @@
-"""What each size needs to reach the target, and its efficiency to it as a product of factors, for the terminal."""
+"""The needs of each size until the target, and its efficiency as a product of factors: a table for a terminal."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@
 --   batches, change all three: throughput alone does not say how much sooner the target is reached.
 --
 -- Fires if the repeats tell which factor costs most from the baseline to the largest size: its interval lies below 1
--- and below those of the other two (`costs_most` of target_efficiency). Of several sizes of a strategy with the same
--- baseline, the one with the most workers, then with the largest batch, is judged. Does not fire without intervals, nor
--- on more ranks than slots.
+-- and below those of the other two (`costs_most` of target_efficiency). If several sizes of a strategy have the
+-- same baseline, the one with the most workers, then with the largest batch, is judged. Does not fire without
+-- intervals, nor on more ranks than slots.
 WITH largest AS (
     SELECT *
     FROM target_efficiency
