@@ -16,7 +16,15 @@ IDENTITY = write_parquet.identity_of("s", "ddp.1x2.r0", 0, 0)
 
 def append(folder: Path, step: int, loss: float = 0.5, accuracy: float | None = 0.25) -> None:
     path = folder / evals.FILE_NAME
-    evals.append(path, step=step, epoch=step / 8, val_loss=loss, val_accuracy=accuracy, elapsed_s=step / 2)
+    evals.append(
+        path,
+        step=step,
+        epoch=step / 8,
+        val_loss=loss,
+        val_accuracy=accuracy,
+        elapsed_s=step / 2,
+        validation_s=0.25,
+    )
 
 
 def test_a_run_that_never_validated_has_no_rows_and_no_file(tmp_path: Path) -> None:
@@ -40,8 +48,15 @@ def test_parquet_has_the_columns_of_the_contract_and_no_accuracy_where_there_is_
     table = pq.read_table(tmp_path / "evals.parquet")
     assert table.schema.equals(EVAL_SCHEMA)
     first, second = table.to_pylist()
-    assert first == {"step": 4, "epoch": 0.5, "val_loss": 0.5, "val_accuracy": 0.25, "elapsed_s": 2.0}
+    assert first == {
+        "step": 4, "epoch": 0.5, "val_loss": 0.5, "val_accuracy": 0.25, "elapsed_s": 2.0, "validation_s": 0.25,
+    }  # fmt: skip
     assert second["val_accuracy"] is None
+    evals.append(
+        tmp_path / evals.FILE_NAME, step=12, epoch=None, val_loss=None, val_accuracy=None, elapsed_s=6.0
+    )
+    write_parquet.write_evals(tmp_path, IDENTITY, evals.read(tmp_path))
+    assert pq.read_table(tmp_path / "evals.parquet")["validation_s"].to_pylist() == [0.25, 0.25, None]
     assert math.isnan(second["val_loss"])
 
 

@@ -15,9 +15,12 @@ from analysis.report.drawing.bars import BARS
 from analysis.report.drawing.chart import base, drawing, few_sizes, layered, panels, specification
 from analysis.report.drawing.curves import extremes, workers_axis
 from analysis.report.drawing.legend import legend, without_legends
+from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import GPUS, LAWS, MACHINE, SCALING, contents_of
 
 CHARTS = all_charts()
+TARGET = "target"
 
 
 def units_of(spec):
@@ -33,8 +36,21 @@ def encodings(unit):
 
 
 @pytest.fixture(scope="module")
-def read(results, fitted, measured):
-    return {**contents_of(results, SCALING, GPUS), LAWS: fitted, MACHINE: measured}
+def to_a_loss(tmp_path_factory):
+    """Two sizes that train until a loss, with three repeats."""
+    results = tmp_path_factory.mktemp("to_a_loss")
+    steps = {(n, repeat): 20 + 10 * repeat for n in (1, 2) for repeat in range(3)}
+    case = Case(
+        name="ddp", step_ms={1: 10.0, 2: 6.0}, steps=98, validate_every=10, until_loss=0.5, target_step=steps
+    )
+    make_session(results, [case], session_id=TARGET)
+    load_first(results)
+    return contents_of(results, TARGET)
+
+
+@pytest.fixture(scope="module")
+def read(results, fitted, measured, to_a_loss):
+    return {**contents_of(results, SCALING, GPUS), LAWS: fitted, MACHINE: measured, **to_a_loss}
 
 
 def anywhere(views, name):
@@ -166,7 +182,8 @@ def test_a_case_has_the_same_colour_in_every_chart(views):
 
 def test_no_colour_stands_for_two_values(read):
     for name in CHARTS:
-        session = MACHINE if CHARTS[name].section == "machine" else LAWS if name == "prediction" else GPUS
+        of_section = {"machine": MACHINE, "target": TARGET}
+        session = LAWS if name == "prediction" else of_section.get(CHARTS[name].section, GPUS)
         rows, cases = many(read[session].charts[name], 30)
         if "of_all" in rows.columns:  # the query keeps as many as there are colours
             rows = rows.filter(pl.col("case_name").is_in(cases[:8]))
