@@ -25,6 +25,8 @@ from analysis.tables.table import Table
 from analysis.wording import numbers
 from analysis.wording.plain_text import counted
 
+_HISTORIES = Path(__file__).parent / "sql/histories.sql"
+
 
 def show(
     results: Path,
@@ -61,7 +63,7 @@ def rows(results: Path, suite: str | None, *, last: int, only_regressions: bool 
 
 def _chosen(connection: duckdb.DuckDBPyConnection, suite: str | None) -> str:
     """The history of a suite [default: the newest session's]. Raises AnalysisError if it has no session."""
-    query = "SELECT suite FROM history GROUP BY suite ORDER BY max(created_at) DESC, suite"
+    query = _HISTORIES.read_text(encoding="utf-8")
     known = [str(name) for (name,) in connection.execute(query).fetchall()]
     if not known:
         choose_session.choose(connection)  # raises if there is no session at all

@@ -25,6 +25,7 @@ from bench.records.vocabulary import (
     PLANNED_SCALINGS,
     SCHEMA_VERSION,
     SCRIPT,
+    UNITS,
     Count,
     Positive,
     Seconds,
@@ -148,6 +149,14 @@ class Fields:
         if 0 < (value := self.number(name)) <= LARGEST_COUNT:
             return value
         raise self._wrong(name, f"a number above 0, up to {LARGEST_COUNT:,}")
+
+    def positive_number(self, name: str) -> float:
+        if (value := self.number(name)) > 0:
+            return value
+        raise self._wrong(name, "a number above 0")
+
+    def unit(self, name: str) -> str:
+        return self.one_of(name, *UNITS)
 
     def boolean(self, name: str) -> bool:
         value = self.value.get(name)
@@ -330,6 +339,8 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
         "whole_run_epochs": elsewhere.optional(elsewhere.size, "epochs"),
         "whole_run_training_s": elsewhere.optional(elsewhere.duration, "training_s"),
         "whole_run_reached": elsewhere.optional(elsewhere.boolean, "reached"),
+        "reported_throughput": elsewhere.optional(elsewhere.positive_number, "throughput"),
+        "reported_unit": elsewhere.optional(elsewhere.unit, "throughput_unit"),
         "fingerprint": run.object("fingerprint").json(),
         "config": spec.json(),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import duckdb
 
@@ -12,6 +13,7 @@ from analysis.wording.plain_text import listed
 from bench.records.session_names import NONE_YET, TAG, UnknownSessionError, sessions_named
 
 _MOST_SUITES = 8
+_KNOWN = Path(__file__).parent / "known_sessions.sql"
 
 
 def choose(connection: duckdb.DuckDBPyConnection, session: str | None = None, tag: str | None = None) -> str:
@@ -28,8 +30,9 @@ def choose(connection: duckdb.DuckDBPyConnection, session: str | None = None, ta
 
 
 def known(connection: duckdb.DuckDBPyConnection) -> dict[str, Sequence[str]]:
-    """Session id -> its tags, the newest session first."""
-    query = "SELECT session_id, tags FROM sessions ORDER BY created_at DESC, session_id DESC"
+    """Session id -> its tags, the newest session first; published tables are no sessions of the user's, so they come
+    last."""
+    query = _KNOWN.read_text(encoding="utf-8")
     return {session_id: tags or [] for session_id, tags in connection.execute(query).fetchall()}
 
 

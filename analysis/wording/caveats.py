@@ -38,7 +38,7 @@ def caveats(
         )
         if any(_has_efficiency_interval(point) and point["rounds"] is not None for point in points):
             yield "Speedup and efficiency are estimated within rounds of repeats."
-    elif not has_intervals and any(point["throughput"] is not None for point in points):
+    elif not has_intervals and any(_is_measured(point) for point in points):
         yield "There are no intervals: they need at least two ok repeats of a size and of its baseline."
     yield from outside_rounds(points)
     yield from slow_runs(points)
@@ -127,6 +127,10 @@ def _of_gloo(session: Row) -> Iterator[str]:
         )
 
 
+def _is_measured(point: Row) -> bool:
+    return point["throughput"] is not None and not point["is_published"]
+
+
 def _of_an_import(imported: str | None, points: list[Row]) -> Iterator[str]:
     if imported is None:
         return
@@ -141,6 +145,17 @@ def _of_an_import(imported: str | None, points: list[Row]) -> Iterator[str]:
             "scalebench did not measure these times: each is a mean over iterations, and their variation within a run "
             "is unknown."
         )
+        return
+    if any(point["is_published"] for point in points):
+        yield (
+            "scalebench did not measure these figures: the source gives one per size. How often it measured, and how "
+            "much that varied, is unknown, so there are no intervals, and no rule judges them."
+        )
+        if any(point["throughput_unit"] == "GPU peaks" for point in points):
+            yield (
+                "The source gives MFU, the share of the GPUs' peak FLOP/s; throughput here is MFU × GPUs, which is "
+                "proportional to examples per second."
+            )
         return
     yield (
         "scalebench did not measure these times: each run is one whole training, timed elsewhere. There are no steps, "
@@ -233,11 +248,17 @@ MOST_FILES = 3
 def imported_from(session: Row) -> str:
     """A sentence on the source files of an imported session; their names are untrusted. `session` has `imported` and
     `created_at` of the table sessions."""
-    files = json.loads(session["imported"]).get("files") or []
+    imported = json.loads(session["imported"])
+    files = imported.get("files") or []
     named = [_file(file) for file in files[:MOST_FILES] if isinstance(file, dict)]
     if len(files) > MOST_FILES:
         named.append(f"{len(files) - MOST_FILES:,} more")
     date = f" on {session['created_at']:%Y-%m-%d}" if session["created_at"] is not None else ""
+    if imported.get("format") == "published":
+        return (
+            f"Published{date}, licence {imported.get('licence')}: {imported.get('source')}; "
+            f"{imported.get('hardware')}. Not measured by scalebench; one figure per size, so there are no intervals."
+        )
     return f"Imported{date} from {', '.join(named) or 'an unnamed file'}; not measured by scalebench."
 
 

@@ -129,7 +129,7 @@ def _of_nothing_compared(points: Sequence[Row], name: Callable[[str], str], mach
     alone = all(point["is_baseline"] for point in measured) or len(measured) == 1
     why = "nothing ran at a second size" if alone else "nothing was compared with a baseline"
     return (
-        f"{name(best['case_name'])} on {size_of(best)} {'trains' if unit == 'examples/s' else 'completes'} "
+        f"{name(best['case_name'])} on {size_of(best)} {'completes' if unit == 'trainings/s' else 'trains'} "
         f"{estimate(best['throughput'], *ends)[0]} {unit}; {why}, so there is no speedup to report."
     )
 
@@ -181,6 +181,8 @@ def _unsure(points: Sequence[Row]) -> str:
     """A note if no size has an interval."""
     if any(point["speedup_lo"] is not None for point in points):
         return ""
+    if all(point["is_published"] for point in points):
+        return "; one published figure each"
     once = all(point["repeats"] + point["slow_repeats"] == 1 for point in points)
     return "; one repeat each" if once else "; how sure is not known"
 

@@ -37,7 +37,7 @@ _GROUPS = {
         "report",
         "sql",
     ),
-    "Share": ("export", "pack", "import", "load"),
+    "Share": ("export", "pack", "import", "reference", "load"),
     "Set up": ("doctor", "schema"),
 }
 """Heading of the help -> its commands, in the order of use. Others are below `Other commands`."""

@@ -94,7 +94,7 @@ def _shown(value: object) -> str:
 
 def _unknown_examples(rows: Sequence[Measurement]) -> Iterator[tuple[str, str]]:
     """Without examples the unit of work is a whole training, so either all rows have examples or none has."""
-    unknown = [one for one in rows if one.examples is None]
+    unknown = [one for one in rows if one.examples is None and one.throughput is None]
     if not unknown:
         return
     for one in unknown:

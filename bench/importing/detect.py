@@ -9,13 +9,14 @@ from bench.importing.formats import (
     csv_file,
     nccl_json,
     nccl_text,
+    published,
     slurm_log,
     table,
     trace_events,
 )
 from bench.importing.parse_cells import MAX_BYTES_OF_TABLES, Source
 
-FORMATS = ("csv", "table", "log", "nccl", "trace", "operations")
+FORMATS = ("csv", "table", "log", "nccl", "published", "trace", "operations")
 _PARQUET = b"PAR1"
 PROFILES = ("trace", "operations")
 """Formats that are no text of timings: they are read as streams or as Parquet."""
@@ -35,6 +36,8 @@ def detect_format(source: Source) -> str:
     """One of FORMATS. Raises InputError if the file has none of them."""
     if source.size_bytes > MAX_BYTES_OF_TABLES:
         return "log"  # only logs may be as large
+    if published.matches(source):
+        return "published"
     if nccl_json.matches(source) or nccl_text.matches(source):
         return "nccl"
     if csv_file.matches(source):
@@ -46,5 +49,6 @@ def detect_format(source: Source) -> str:
     raise InputError(
         f"{source.name}: neither a CSV (first line {','.join(csv_file.REQUIRED)}), nor a table (a line of headings "
         "such as `GPUs  Time (s)`), nor a log (a line `Total training time: 362.45 s`), nor output of nccl-tests (its "
-        "JSON or its table), nor a trace of torch.profiler, nor a Parquet file of operations; choose one with --format"
+        "JSON or its table), nor a published table (a .toml file), nor a trace of torch.profiler, nor a Parquet file "
+        "of operations; choose one with --format"
     )

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from bench.importing.formats import (
     nccl_json,
     nccl_text,
     profiled_run,
+    published,
     slurm_log,
     table,
 )
@@ -74,6 +75,12 @@ class Imported:
     """One of detect.FORMATS."""
     sources: tuple[Source, ...]
     rows: tuple[Rows, ...]
+    title: str | None = None
+    """The file's own."""
+    began_at: str | None = None
+    """When the figures were published or measured; null: unknown."""
+    facts: dict[str, str] = field(default_factory=dict)
+    """Facts about the origin of the figures, from the files."""
 
 
 def import_session(request: ImportRequest) -> Path:
@@ -121,6 +128,17 @@ def read_files(request: ImportRequest) -> Imported:
             "others separately"
         )
     _refuse_unused_options(kind, request)
+    if kind == "published":
+        found = published.read(sources[0])
+        check(sources[0].name, found.rows)
+        return Imported(
+            format=kind,
+            sources=tuple(sources),
+            rows=found.rows,
+            title=found.title,
+            began_at=f"{found.date}T00:00:00+00:00",
+            facts=found.facts,
+        )
     rows = _parse(kind, sources, request)
     return Imported(format=kind, sources=tuple(sources), rows=tuple(rows))
 
@@ -170,6 +188,12 @@ def _paths(files: Sequence[str]) -> list[Path]:
     return list(found)
 
 
+_NAMES = {
+    "csv": "a CSV", "nccl": "output of nccl-tests", "operations": "a file of operations",
+    "published": "a published table",
+}  # fmt: skip
+
+
 def _refuse_unused_options(kind: str, request: ImportRequest) -> None:
     """Raises InputError for a given option that this format would ignore."""
     of_timings = (("--case", request.case), ("--examples", request.examples), ("--world", request.world))
@@ -178,13 +202,12 @@ def _refuse_unused_options(kind: str, request: ImportRequest) -> None:
         "table": (("--world", request.world),),
         "log": (),
         "nccl": (*of_timings, ("--strategy", request.strategy)),
+        "published": (*of_timings, ("--strategy", request.strategy), ("--workload", request.workload)),
         "trace": (("--examples", request.examples),),
         "operations": (("--examples", request.examples),),
     }[kind]
     if given := [name for name, value in unused if value is not None]:
-        name = {"csv": "a CSV", "nccl": "output of nccl-tests", "operations": "a file of operations"}.get(
-            kind, f"a {kind}"
-        )
+        name = _NAMES.get(kind, f"a {kind}")
         raise InputError(f"{', '.join(given)}: {name} already says that: leave it out")
 
 
@@ -235,8 +258,8 @@ def _write(folder: Path, session_id: str, request: ImportRequest, imported: Impo
     head = SessionHead(
         session_id=session_id,
         suite=request.suite,
-        title=request.title or f"{request.suite}: imported from {names}",
-        created_at=now,
+        title=request.title or imported.title or f"{request.suite}: imported from {names}",
+        created_at=imported.began_at or now,
         finished_at=now,
         command=["bench", *sys.argv[1:]],
         tags=list(tags),
@@ -244,6 +267,7 @@ def _write(folder: Path, session_id: str, request: ImportRequest, imported: Impo
         imported={
             "format": imported.format,
             "files": [{"name": source.name, "sha256": source.sha256} for source in sources],
+            **imported.facts,
         },
     )
     write_json(folder / "session.json", head.to_json())
@@ -253,7 +277,10 @@ def _spec(one: Rows, session_id: str, request: ImportRequest) -> dict[str, Any]:
     """The fields of bench.records.run_spec.RunSpec that are known of an imported run."""
     ranks = one.world_size // one.nodes
     default_workload = collectives.WORKLOAD if isinstance(one, CollectiveRun) else "imported"
-    device_type = None if isinstance(one, Measurement) else one.device_type
+    batch: dict[str, int | None] = {}
+    if isinstance(one, Measurement):
+        default_workload = one.workload or default_workload
+        batch = {"batch_per_rank": one.batch_per_rank, "global_batch": one.global_batch}
     return {
         "session_id": session_id,
         "run_id": f"{one.case}.{one.nodes}x{ranks}.r{one.repeat}",
@@ -261,7 +288,7 @@ def _spec(one: Rows, session_id: str, request: ImportRequest) -> dict[str, Any]:
         "suite": request.suite,
         "case_name": one.case,
         "workload": request.workload or default_workload,
-        "train": {},
+        "train": {"precision": one.precision} if isinstance(one, Measurement) and one.precision else {},
         "measure": {},
         "strategy": one.strategy or UNKNOWN_STRATEGY,
         "scaling": one.scaling,
@@ -276,7 +303,8 @@ def _spec(one: Rows, session_id: str, request: ImportRequest) -> dict[str, Any]:
         **({"round": one.round, "position": one.position} if isinstance(one, Measurement) else {}),
         "probe": False,
         "tags": list(dict.fromkeys([*request.tags, *([one.tag] if one.tag else [])])),
-        **({"device_type": device_type} if device_type else {}),
+        **({"device_type": one.device_type} if one.device_type else {}),
+        **{key: value for key, value in batch.items() if value},
     }
 
 
@@ -291,14 +319,17 @@ def _write_run(folder: Path, one: Rows, spec: dict[str, Any]) -> None:
         profiled_run.write_rows(folder, one, owner)
     else:
         imported |= {"seconds": one.seconds, "examples": one.examples, "epochs": one.epochs}
+        imported |= {"throughput": one.throughput, "throughput_unit": one.throughput_unit}
         if one.val_loss is not None or one.val_accuracy is not None:
             _write_best_validation(folder, one, owner)
     outcome = RunOutcome(
         status="ok",
         elapsed_s=one.seconds,
         slurm_job_id=one.job_id,
-        device_name=None if isinstance(one, Measurement) else one.device_name,
+        device_name=one.device_name,
     )
+    if isinstance(one, Measurement):
+        outcome = replace(outcome, parameters=one.parameters, tokens_per_example=one.tokens_per_example)
     run = {
         "schema_version": SCHEMA_VERSION,
         "session_id": spec["session_id"],

@@ -1,4 +1,4 @@
-"""One training that a file reports, and a file's problems."""
+"""One training or one figure that a file reports, and a file's problems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_PROBLEMS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One training from start to end; null is unknown."""
+    """One training from start to end, or a published figure; null is unknown."""
 
     place: str
     """Where the file reports it: `line 3`, or the file name of a log."""
@@ -25,7 +25,11 @@ class Measurement:
     """Every size is measured once in a round."""
     position: int | None = None
     """Position in the round, in the order of time."""
-    seconds: float
+    seconds: float | None = None
+    """Null only if `throughput` is known."""
+    throughput: float | None = None
+    """As the file reports it, in `throughput_unit`; null: examples ÷ seconds."""
+    throughput_unit: str | None = None
     examples: int | None = None
     """Examples that the training processed, over all epochs and ranks."""
     epochs: int | None = None
@@ -36,6 +40,14 @@ class Measurement:
     job_id: str | None = None
     strategy: str | None = None
     tag: str | None = None
+    workload: str | None = None
+    device_type: str | None = None
+    device_name: str | None = None
+    precision: str | None = None
+    batch_per_rank: int | None = None
+    global_batch: int | None = None
+    parameters: int | None = None
+    tokens_per_example: float | None = None
 
     @property
     def size(self) -> tuple[str, int, int]:

@@ -25,7 +25,7 @@ final AS (
         throughput_hi, throughput_unit, log_variance, stops_early, efficiency, efficiency_lo, efficiency_hi,
         is_baseline, step_ms, step_ms_lo, step_ms_hi,
         [
-            suite, quick::VARCHAR, is_imported::VARCHAR, device_type, case_name, workload, scaling_mode, strategy, axis,
+            suite, quick::VARCHAR, origin, device_type, case_name, workload, scaling_mode, strategy, axis,
             nodes::VARCHAR, ranks_per_node::VARCHAR, CASE WHEN axis = 'threads' THEN threads::VARCHAR END,
             throughput_unit
         ] AS line_facts,  -- facts that the points of one line share
@@ -34,7 +34,7 @@ final AS (
         fingerprints,  -- of the ok repeats, each once; null if none is ok
         CASE WHEN len(fingerprints) > 0 THEN md5(fingerprints::VARCHAR) END AS fingerprints_digest,
         config  -- specification of the first ok repeat
-        -- throughput_unit: examples/s, or trainings/s if an import does not give its number of examples
+        -- throughput_unit: as in run_summary
         -- placement: nodes x ranks per node: `2x4`
         -- runs: number of last attempts with any status
         -- repeats: number of ok runs that are not slow
@@ -45,7 +45,7 @@ final AS (
         -- asked: facts that the points of one experiment share: settings, device model, threads
         -- fingerprints_digest: digest of fingerprints; null without fingerprints
     FROM scaling
-    JOIN (SELECT session_id, quick, imported IS NOT NULL AS is_imported FROM sessions) AS origins USING (session_id)
+    JOIN (SELECT session_id, quick, origin_of(imported) AS origin FROM sessions) AS origins USING (session_id)
     JOIN (
         SELECT session_id, case_name, nodes, ranks_per_node, threads, log_variance FROM placements
     ) AS moments USING (session_id, case_name, nodes, ranks_per_node, threads)

@@ -37,6 +37,7 @@ final AS (
         any_value(until_efficiency) AS until_efficiency,
         any_value(stops_early) AS stops_early,
         any_value(throughput_unit) AS throughput_unit,
+        bool_or(is_published) AS is_published,
         bool_or(oversubscribed) AS oversubscribed,
         string_agg(DISTINCT slurm_job_id, ' ' ORDER BY slurm_job_id) AS slurm_job_id,
         count(*) AS runs,  -- number of last attempts with any status

@@ -19,6 +19,7 @@ throughputs AS (
         *,
         CASE WHEN status = 'ok' THEN coalesce(
             examples_per_step * measured_steps / nullif(span_ns / 1e9, 0),
+            reported_throughput,
             coalesce(whole_run_examples, 1) / whole_run_s
         ) END AS throughput
     FROM last_attempts
@@ -66,11 +67,15 @@ final AS (
         best_val_loss,
         best_val_accuracy,  -- accuracy, or the score that metric names; largest over the run's validations
         metric,
-        -- throughput: examples per second over the measured steps, for imports over the whole time; null unless ok
-        -- throughput_unit: examples/s, or trainings/s if an import does not give its number of examples
-        CASE
+        -- throughput: examples per second over the measured steps, for imports over the whole time or as their file
+        -- reports it; null unless ok
+        -- throughput_unit: examples/s, or trainings/s if an import does not give its number of examples; of a published
+        -- table also tokens/s, GPU peaks (MFU x GPUs)
+        coalesce(reported_unit, CASE
             WHEN whole_run_s IS NOT NULL AND whole_run_examples IS NULL THEN 'trainings/s' ELSE 'examples/s'
-        END AS throughput_unit,
+        END) AS throughput_unit,
+        -- is_published: whether a source reports the throughput and no time, so that repeats are unknown
+        reported_throughput IS NOT NULL AND whole_run_s IS NULL AS is_published,
         -- time_per_epoch_s: examples in an epoch ÷ throughput
         coalesce(dataset_size / throughput, whole_run_s / whole_run_epochs) AS time_per_epoch_s,
         memory_allocated_bytes_peak AS peak_memory_allocated_bytes,   -- largest over ranks

@@ -309,6 +309,7 @@ final AS (
         throughput_lo,
         throughput_hi,
         throughput_unit,
+        is_published,
         throughput * tokens_per_example AS tokens_per_s,
         throughput_lo * tokens_per_example AS tokens_per_s_lo,
         throughput_hi * tokens_per_example AS tokens_per_s_hi,

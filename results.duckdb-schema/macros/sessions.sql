@@ -1,9 +1,19 @@
+-- Who measured a session, from its column imported: measured (by scalebench), imported (timings of the user's own),
+-- published (a table of `bench reference`, or one in its format).
+CREATE OR REPLACE MACRO origin_of(imported) AS
+    CASE
+        WHEN imported IS NULL THEN 'measured'
+        WHEN imported ->> 'format' = 'published' THEN 'published'
+        ELSE 'imported'
+    END;
+
 -- Id of the session that began last; with an argument, of that suite: `newest_session('smoke')`. A name does not show a
--- session's age, because `--session` gives any name. Null if there is no session.
+-- session's age, because `--session` gives any name. A published table counts only if there is nothing else. Null if
+-- there is no session.
 CREATE OR REPLACE MACRO newest_session(of_suite := NULL) AS (
     SELECT session_id
     FROM sessions
     WHERE of_suite IS NULL OR suite = of_suite
-    ORDER BY created_at DESC, session_id DESC
+    ORDER BY origin_of(imported) = 'published', created_at DESC, session_id DESC
     LIMIT 1
 );

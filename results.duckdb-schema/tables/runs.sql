@@ -62,6 +62,8 @@ CREATE TABLE runs (
     whole_run_epochs BIGINT,       -- passes over the data in this training; null: unknown
     whole_run_training_s DOUBLE,   -- time in this training's steps, without validation or start-up; null: unknown
     whole_run_reached BOOLEAN,     -- whether this training reached its target; null: it had none, or unknown
+    reported_throughput DOUBLE,    -- throughput that an imported file reports; null: computed from steps or times
+    reported_unit VARCHAR,  -- its unit: examples/s, tokens/s, GPU peaks (MFU x GPUs); null without one
     tags VARCHAR[],
     fingerprint JSON,              -- software, hardware and settings of the run; the table fingerprint has them as rows
     config JSON                    -- complete specification of the run

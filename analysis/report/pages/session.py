@@ -26,6 +26,7 @@ from analysis.report.sections.machine_tables import exchanges, multiplications
 from analysis.report.sections.overhead_table import perturbation
 from analysis.report.sections.parity_table import parity, parity_answer
 from analysis.report.sections.prediction_table import predictions
+from analysis.report.sections.published_table import published
 from analysis.report.sections.rerun import repeating
 from analysis.report.sections.run_tables import placements, runs
 from analysis.report.sections.settings import hyperparameters, settings_frame, settings_of
@@ -65,7 +66,9 @@ def sections(contents: Contents) -> Iterator[Section]:
     is_training, is_large = measured > 0, measured > MOST_ROWS
     yield _machine(contents, folded=is_training)
     yield _curves(contents, folded=is_large)
-    if rows("findings") or is_training:
+    yield _published(contents)
+    is_published = any(row["is_published"] for row in rows("summary"))  # no rule judges such a session
+    if rows("findings") or (is_training and not is_published):
         cases = {row["case_name"] for row in rows("summary")}
         yield Section(
             identifier="findings",
@@ -103,6 +106,17 @@ def _curves(contents: Contents, *, folded: bool) -> Section:
         folded=folded or max(sizes, default=0) <= _FEW_SIZES,
         printed=True,
     )
+
+
+def _published(contents: Contents) -> Section:
+    """Published curves next to the session's own, if some are loaded and the session has several sizes."""
+    content = Markup()
+    if not contents.charts["published_efficiency"].is_empty():
+        without = ["published_throughput"] if contents.charts["published_throughput"].is_empty() else []
+        content = figures(contents, "published", without=without) + _with_csv(
+            contents, "published", published(contents.rows("published")), "published curves"
+        )
+    return Section(identifier="published", title="Next to published curves", content=content, printed=True)
 
 
 def _csv(contents: Contents, table: str, what: str) -> Markup:

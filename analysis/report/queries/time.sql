@@ -29,6 +29,6 @@ final AS (
         nodes, threads
     FROM scaling
     JOIN wall USING (case_name, nodes, ranks_per_node, threads)
-    WHERE session_id = $session_id AND throughput IS NOT NULL
+    WHERE session_id = $session_id AND throughput IS NOT NULL AND coalesce(time_per_epoch_s, run_s) IS NOT NULL
 )
 SELECT * EXCLUDE (nodes, threads) FROM final ORDER BY case_name, workers, nodes, threads;

@@ -182,6 +182,8 @@ def test_a_case_has_the_same_colour_in_every_chart(views):
 
 def test_no_colour_stands_for_two_values(read):
     for name in CHARTS:
+        if CHARTS[name].section == "published":
+            continue  # all published curves are grey
         of_section = {"machine": MACHINE, "target": TARGET}
         session = LAWS if name == "prediction" else of_section.get(CHARTS[name].section, GPUS)
         rows, cases = many(read[session].charts[name], 30)
