@@ -72,6 +72,8 @@ class Comparison:
     differences: Sequence[Difference]
     imported: Sequence[str] = ()
     """Sessions that another program measured."""
+    is_mlperf: bool = False
+    """All are results of MLPerf."""
     busy: Sequence[str] = ()
     """Sessions during which other processes used much of the ranks' CPUs."""
 
@@ -143,6 +145,7 @@ def compare(
         ),
         differences=_differences(rows),
         imported=_sessions_where(connection, both, "sessions", "imported IS NOT NULL"),
+        is_mlperf=bool(_sessions_where(connection, both, "sessions", "origin_of(imported) = 'mlperf'")),
         busy=_sessions_where(connection, both, "other_work", "is_busy"),
     )
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from analysis.compare.comparison import OWN_FILE, OWN_PACKAGE, Comparison, Difference
 from analysis.database.rows import Row
 from analysis.wording import numbers, verdicts
-from analysis.wording.caveats import busy_sides
+from analysis.wording.caveats import NOT_VERIFIED, busy_sides
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import listed, number
 
@@ -225,7 +225,9 @@ def notes(comparison: Comparison, name: Callable[[str], str] = str) -> Iterator[
     for side, alone in zip(("baseline", "candidate"), comparison.alone, strict=True):
         if alone:
             yield f"only the {side} has: {', '.join(map(name, alone))}"
-    if comparison.imported:
+    if comparison.is_mlperf:
+        yield NOT_VERIFIED
+    elif comparison.imported:
         yield (
             f"imported, not measured by scalebench: {', '.join(map(name, comparison.imported))}: whole trainings, "
             "whose times may contain start-up and validation"

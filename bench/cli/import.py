@@ -18,7 +18,8 @@ from bench.cli._options import results_option
 @click.option("--title", metavar="TEXT", help="Title of the session's page.  [default: suite and file]")
 @click.option("--tag", "tags", metavar="T", multiple=True, help="Add a tag to the session; repeatable.")
 @click.option(
-    "--format", "kind", type=click.Choice(["auto", "csv", "table", "log", "nccl", "published", "trace", "operations"]),
+    "--format", "kind",
+    type=click.Choice(["auto", "csv", "table", "log", "mllog", "nccl", "published", "trace", "operations"]),
     default="auto", show_default=True,
     help="Format of FILE; auto detects it.",
 )  # fmt: skip
@@ -41,7 +42,7 @@ from bench.cli._options import results_option
 @click.option("--no-load", is_flag=True, help="Do not load the session into the database.")
 def command(no_load: bool, **options: Any) -> int:
     """Make a session from FILE: a CSV of whole trainings, a table that a program printed, Slurm logs, output of
-    nccl-tests, a published table, or the traces of torch.profiler, one of each rank.
+    nccl-tests, result files of MLPerf training, a published table, or the traces of torch.profiler, one of each rank.
 
     All or nothing: if a row is wrong, nothing is written, and every bad value is named. docs/import.md shows the
     formats."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from bench.common.errors import InputError
 from bench.importing.formats import (
     csv_file,
+    mllog,
     nccl_json,
     nccl_text,
     published,
@@ -16,7 +17,7 @@ from bench.importing.formats import (
 )
 from bench.importing.parse_cells import MAX_BYTES_OF_TABLES, Source
 
-FORMATS = ("csv", "table", "log", "nccl", "published", "trace", "operations")
+FORMATS = ("csv", "table", "log", "mllog", "nccl", "published", "trace", "operations")
 _PARQUET = b"PAR1"
 PROFILES = ("trace", "operations")
 """Formats that are no text of timings: they are read as streams or as Parquet."""
@@ -34,6 +35,8 @@ def detect_profile(path: Path) -> str | None:
 
 def detect_format(source: Source) -> str:
     """One of FORMATS. Raises InputError if the file has none of them."""
+    if mllog.matches(source):
+        return "mllog"
     if source.size_bytes > MAX_BYTES_OF_TABLES:
         return "log"  # only logs may be as large
     if published.matches(source):

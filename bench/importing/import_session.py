@@ -24,6 +24,7 @@ from bench.importing.detect import PROFILES, detect_format, detect_profile
 from bench.importing.formats import (
     collectives,
     csv_file,
+    mllog,
     nccl_json,
     nccl_text,
     profiled_run,
@@ -41,7 +42,7 @@ from bench.records.vocabulary import SCHEMA_VERSION
 from bench.session.folder import SessionFolder, new_session_id, utc_now
 
 _SUITE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,80}")
-_SEVERAL_FILES = ("log", "nccl")
+_SEVERAL_FILES = ("log", "mllog", "nccl")
 """Formats of which one import may read several files: each file is one run."""
 Rows = Measurement | CollectiveRun | ProfiledRun
 UNKNOWN_STRATEGY = "unknown"
@@ -118,14 +119,14 @@ def read_files(request: ImportRequest) -> Imported:
     formats = [detect_format(source) if request.kind == "auto" else request.kind for source in sources]
     kind = formats[0]
     for source in sources:
-        if kind != "log" and source.size_bytes > MAX_BYTES_OF_TABLES:
+        if kind not in ("log", "mllog") and source.size_bytes > MAX_BYTES_OF_TABLES:
             raise InputError(
                 f"{source.name}: larger than {MAX_BYTES_OF_TABLES >> 20} MiB: only logs may be; import parts of it"
             )
     if len(sources) > 1 and (kind not in _SEVERAL_FILES or set(formats) != {kind}):
         raise InputError(
-            f"{len(sources)} files: only logs or nccl-tests output can be imported together; import each of the "
-            "others separately"
+            f"{len(sources)} files: only logs, MLPerf's result files or nccl-tests output can be imported together; "
+            "import each of the others separately"
         )
     _refuse_unused_options(kind, request)
     if kind == "published":
@@ -138,6 +139,23 @@ def read_files(request: ImportRequest) -> Imported:
             title=found.title,
             began_at=f"{found.date}T00:00:00+00:00",
             facts=found.facts,
+        )
+    if kind == "mllog":
+        if not request.suite.startswith(mllog.SUITE):
+            raise InputError(
+                f"--suite {request.suite}: MLPerf's rules forbid to compare its results with others, so their suites "
+                f"have names of their own: --suite {mllog.SUITE}-{request.suite}"[:300]
+            )
+        results = mllog.read(sources, paths, request.world)
+        numbered = number_repeats(results.rows)
+        check(f"{len(sources)} logs", numbered)
+        return Imported(
+            format=kind,
+            sources=tuple(sources),
+            rows=tuple(numbered),
+            title=results.title,
+            began_at=results.began_at,
+            facts=results.facts,
         )
     rows = _parse(kind, sources, request)
     return Imported(format=kind, sources=tuple(sources), rows=tuple(rows))
@@ -190,7 +208,7 @@ def _paths(files: Sequence[str]) -> list[Path]:
 
 _NAMES = {
     "csv": "a CSV", "nccl": "output of nccl-tests", "operations": "a file of operations",
-    "published": "a published table",
+    "published": "a published table", "mllog": "a result file of MLPerf",
 }  # fmt: skip
 
 
@@ -201,6 +219,11 @@ def _refuse_unused_options(kind: str, request: ImportRequest) -> None:
         "csv": of_timings,
         "table": (("--world", request.world),),
         "log": (),
+        "mllog": (
+            ("--case", request.case),
+            ("--examples", request.examples),
+            ("--workload", request.workload),
+        ),
         "nccl": (*of_timings, ("--strategy", request.strategy)),
         "published": (*of_timings, ("--strategy", request.strategy), ("--workload", request.workload)),
         "trace": (("--examples", request.examples),),
@@ -249,7 +272,7 @@ def _write(folder: Path, session_id: str, request: ImportRequest, imported: Impo
         _write_run(run, one, spec)
     now = utc_now()
     tags = dict.fromkeys([*request.tags, *(one.tag for one in imported.rows if one.tag)])
-    several = {"log": "logs", "trace": "traces"}.get(imported.format, "files")
+    several = {"log": "logs", "mllog": "logs", "trace": "traces"}.get(imported.format, "files")
     sources = imported.sources
     names = sources[0].name if len(sources) == 1 else f"{len(sources)} {several}"
     names += "".join(
@@ -323,7 +346,8 @@ def _write_run(folder: Path, one: Rows, spec: dict[str, Any]) -> None:
         if one.val_loss is not None or one.val_accuracy is not None:
             _write_best_validation(folder, one, owner)
     outcome = RunOutcome(
-        status="ok",
+        status="failed" if isinstance(one, Measurement) and one.error else "ok",
+        error=one.error if isinstance(one, Measurement) else None,
         elapsed_s=one.seconds,
         slurm_job_id=one.job_id,
         device_name=one.device_name,

@@ -40,6 +40,8 @@ class Measurement:
     job_id: str | None = None
     strategy: str | None = None
     tag: str | None = None
+    error: str | None = None
+    """Why the training failed; null: it is ok."""
     workload: str | None = None
     device_type: str | None = None
     device_name: str | None = None

@@ -1,9 +1,11 @@
 -- Who measured a session, from its column imported: measured (by scalebench), imported (timings of the user's own),
--- published (a table of `bench reference`, or one in its format).
+-- published (a table of `bench reference`, or one in its format), mlperf (results of MLPerf, which its rules forbid to
+-- compare with others).
 CREATE OR REPLACE MACRO origin_of(imported) AS
     CASE
         WHEN imported IS NULL THEN 'measured'
         WHEN imported ->> 'format' = 'published' THEN 'published'
+        WHEN imported ->> 'format' = 'mllog' THEN 'mlperf'
         ELSE 'imported'
     END;
 

@@ -67,8 +67,7 @@ def sections(contents: Contents) -> Iterator[Section]:
     yield _machine(contents, folded=is_training)
     yield _curves(contents, folded=is_large)
     yield _published(contents)
-    is_published = any(row["is_published"] for row in rows("summary"))  # no rule judges such a session
-    if rows("findings") or (is_training and not is_published):
+    if rows("findings") or (is_training and session["is_judged"]):
         cases = {row["case_name"] for row in rows("summary")}
         yield Section(
             identifier="findings",

@@ -45,9 +45,12 @@ class _Part:
     may_be_zero: bool
 
 
-def answer_table(points: Sequence[Row], losses: Sequence[Row], *, has_chart: bool = False) -> Markup:
+def answer_table(
+    points: Sequence[Row], losses: Sequence[Row], *, has_chart: bool = False, has_reasons: bool = True
+) -> Markup:
     """The table; empty if nothing was compared. `points` are rows of queries/summary.sql, `losses` those of
-    queries/losses.sql with a known cause. Next to a chart of all sizes, the verdict is a word instead of a drawing."""
+    queries/losses.sql with a known cause. Next to a chart of all sizes, the verdict is a word instead of a drawing.
+    `has_reasons`: the page has a section on losses."""
     every = [point for point in largest(points) if point["efficiency"] is not None]
     if not every:
         return Markup()
@@ -69,6 +72,7 @@ def answer_table(points: Sequence[Row], losses: Sequence[Row], *, has_chart: boo
     left_out = sorted({point["case_name"] for point in points} - has_row)
     return render(
         "sections/answer_table",
+        has_reasons=has_reasons,
         rows=rows,
         zones=_zones(),
         bands=_bands(),

@@ -37,7 +37,9 @@ def first_screen(contents: Contents, others: Mapping[str, str] = MappingProxyTyp
     session, points, found = contents.session, contents.rows("summary"), contents.rows("findings")
     losses = lost_efficiency.explained(contents.rows("losses"))
     counts = Counter(row["status"] for row in contents.rows("not_ok") if row["status"] != "skipped")
-    table = answer_table(points, losses, has_chart=shows_curve(contents)) + ratio_table(points)
+    has_reasons = not contents.charts["efficiency_loss"].is_empty()
+    table = answer_table(points, losses, has_chart=shows_curve(contents), has_reasons=has_reasons)
+    table += ratio_table(points)
     return render(
         "sections/first_screen",
         links={"index.html": "All sessions", **others},
@@ -97,7 +99,9 @@ def _facts(session: Row, points: list[Row]) -> Iterator[Markup | str]:
     yield f"{session['ok']:,} of {session['runs']:,} runs ok" + (
         f", {session['skipped']:,} skipped" if session["skipped"] else ""
     )
-    if repeats := {
+    if any(point["is_published"] for point in points):
+        yield "one figure per size"
+    elif repeats := {
         point["repeats"] + point["slow_repeats"] for point in points if point["throughput"] is not None
     }:
         least, most = min(repeats), max(repeats)
