@@ -343,6 +343,7 @@ def _write_run(folder: Path, one: Rows, spec: dict[str, Any]) -> None:
     else:
         imported |= {"seconds": one.seconds, "examples": one.examples, "epochs": one.epochs}
         imported |= {"throughput": one.throughput, "throughput_unit": one.throughput_unit}
+        imported |= {"training_s": one.training_s, "reached": one.reached}
         if one.val_loss is not None or one.val_accuracy is not None:
             _write_best_validation(folder, one, owner)
     outcome = RunOutcome(

@@ -257,6 +257,8 @@ def _training(
         throughput=samples / training_s if samples else None,
         throughput_unit="examples/s" if samples else None,
         examples=samples,
+        training_s=training_s,
+        reached=status == "success",
         error=None if status == "success" else "it did not reach the target: run_stop has no status success",
         workload=f"mlperf:{benchmark}",
         device_type="cuda" if system and system.gpu and "NVIDIA" in system.gpu.upper() else None,

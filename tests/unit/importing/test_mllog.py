@@ -270,3 +270,14 @@ def test_no_published_curve_is_drawn_next_to_them(loaded: Path) -> None:
 def test_no_rule_judges_them_and_no_history_mixes_them(loaded: Path) -> None:
     assert ask(loaded, "SELECT count(*) FROM findings WHERE session_id = 'M'") == [(0,)]
     assert {row["session_id"] for row in history.rows(loaded, None, last=9)} == {"own"}
+
+
+def test_the_time_to_the_target_is_taken_apart_and_a_training_without_success_missed_it(loaded: Path) -> None:
+    query = "SELECT world_size, reached, count(*) FROM target_runs WHERE session_id = 'M' GROUP BY ALL ORDER BY ALL"
+    assert ask(loaded, query) == [(8, False, 1), (8, True, 2), (64, True, 2)]
+    query = """
+        SELECT throughput_factor, examples_factor, share_factor, efficiency FROM target_efficiency
+        WHERE session_id = 'M' AND world_size = 64
+    """
+    ((throughput, examples, share, efficiency),) = ask(loaded, query)
+    assert throughput * examples * share == pytest.approx(efficiency)
