@@ -1,14 +1,16 @@
-"""bench reference: List published scaling tables, or load them next to your sessions."""
+"""bench reference: List or load published scaling tables."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bench.cli._options import results_option
+from bench.cli._options import format_option, results_option
+from bench.common.errors import InputError
 
 if TYPE_CHECKING:
     from bench.importing.references import Reference
@@ -17,8 +19,9 @@ if TYPE_CHECKING:
 @click.command(name="reference")
 @click.argument("action", type=click.Choice(["list", "load"]))
 @click.argument("names", metavar="[NAME]...", nargs=-1)
+@format_option("table", "json")
 @results_option
-def command(action: str, names: tuple[str, ...], results: str | None) -> int:
+def command(action: str, names: tuple[str, ...], form: str, results: str | None) -> int:
     """List the published scaling tables that come with scalebench, or load them [default: all] as sessions with the tag
     `published`.
 
@@ -29,17 +32,40 @@ def command(action: str, names: tuple[str, ...], results: str | None) -> int:
 
     chosen = named(names)
     if action == "load":
+        if form == "json":
+            raise InputError("bench reference load prints no facts: --format is for bench reference list")
         return _load(chosen, writable_results_folder(results))
     folder = results_folder(results)
-    for reference in chosen:
-        table = reference.table
-        sizes = sorted({row.world_size for row in table.rows})
-        loaded = ", loaded" if reference.is_in(folder) else ""
-        click.echo(f"{reference.name}{loaded}: {table.title}, on {sizes[0]:,} to {sizes[-1]:,} GPUs")
-        several = f"{reference.curves} of {reference.cases} cases with several sizes"
-        click.echo(f"    {len(table.rows)} figures, {several}; {table.date}, {table.facts['licence']}")
-        click.echo(f"    {table.facts['source']}")
+    facts = [_facts(reference, folder) for reference in chosen]
+    if form == "json":
+        click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
+        return 0
+    for one in facts:
+        loaded = ", loaded" if one["loaded"] else ""
+        sizes = f"{one['fewest_gpus']:,} to {one['most_gpus']:,} GPUs"
+        click.echo(f"{one['name']}{loaded}: {one['title']}, on {sizes}")
+        several = f"{one['curves']} of {one['cases']} cases with several sizes"
+        click.echo(f"    {one['figures']} figures, {several}; {one['date']}, {one['licence']}")
+        click.echo(f"    {one['source']}")
     return 0
+
+
+def _facts(reference: Reference, folder: Path) -> dict[str, Any]:
+    table = reference.table
+    sizes = sorted({row.world_size for row in table.rows})
+    return {
+        "name": reference.name,
+        "title": table.title,
+        "loaded": reference.is_in(folder),
+        "figures": len(table.rows),
+        "cases": reference.cases,
+        "curves": reference.curves,
+        "fewest_gpus": sizes[0],
+        "most_gpus": sizes[-1],
+        "date": str(table.date),
+        "licence": table.facts["licence"],
+        "source": table.facts["source"],
+    }
 
 
 def _load(references: Sequence[Reference], results: Path) -> int:

@@ -74,7 +74,7 @@ def named(names: Iterable[str]) -> list[Reference]:
     for name in names:
         if name not in known:
             raise InputError(
-                f"no published table {name[:60]!r}{did_you_mean(name, known)}; there are {', '.join(known)}"
+                f"bench reference: no table {name[:60]!r}{did_you_mean(name, known)}; there are {', '.join(known)}"
             )
     return [known[name] for name in dict.fromkeys(names)] or list(known.values())
 

@@ -23,6 +23,7 @@ WRONG_ARGUMENTS = {
     "losses": ["nothing"],
     "pack": ["nothing"],
     "predict": ["smokee"],
+    "reference": ["list", "nothing"],
     "report": ["nothing"],
     "run": ["smokee"],
     "schema": ["surplus"],

@@ -23,6 +23,7 @@ CALLS = {
     "list": [],
     "losses": [],
     "predict": ["smoke", "--quick"],
+    "reference": ["list"],
     "run": ["smoke", "--quick", "--dry-run"],
     "sessions": [],
     "show": ["smoke", "--quick"],
