@@ -23,6 +23,7 @@ from torch.utils._pytree import tree_iter
 from bench.common.dtypes import narrow_dtype
 from bench.common.errors import InputError
 from bench.predict.memory import ModelSize, WorkingSet
+from bench.records.run_spec import Recomputed
 from bench.train import checkpointing, meta_device
 from bench.train.named_losses import trained
 from bench.workloads import Workload
@@ -36,7 +37,7 @@ class StepOptions:
     precision: str
     gathered: str | None
     """Narrower dtype in which parameters are gathered; null leaves them as they are."""
-    checkpointing: bool
+    checkpointing: bool | Recomputed
 
 
 def size_of(workload: Workload) -> ModelSize:
@@ -79,7 +80,7 @@ def _traced(workload: Workload, micro_batch: int, options: StepOptions, device_t
         if gathered := narrow_dtype(options.gathered):
             _narrow(model, gathered)
         if options.checkpointing:
-            checkpointing.recompute(workload.blocks(model))
+            checkpointing.recompute(workload.blocks(model), options.checkpointing)
         with LiveBytes([*model.parameters(), *model.buffers()]) as live:
             batch = shapes.batch(workload, micro_batch)
             with autocast(options.precision, device_type):

@@ -5,13 +5,35 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from torch.utils.checkpoint import checkpoint
+import torch
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 if TYPE_CHECKING:
     from torch import nn
 
+    from bench.records.run_spec import Recomputed
 
-def recompute(blocks: list[nn.Module]) -> None:
-    """Recompute each block's forward in backward."""
+_aten = torch.ops.aten
+_ATTENTION = [
+    _aten._scaled_dot_product_flash_attention.default,
+    _aten._scaled_dot_product_flash_attention_for_cpu.default,
+    _aten._scaled_dot_product_efficient_attention.default,
+    _aten._scaled_dot_product_cudnn_attention.default,
+]
+_MATMULS = [
+    _aten.mm.default,
+    _aten.addmm.default,
+    _aten.bmm.default,
+    _aten.baddbmm.default,
+    _aten.convolution.default,
+]
+
+
+def recompute(blocks: list[nn.Module], kept: bool | Recomputed = True) -> None:
+    """Recompute each block's forward in backward, all of it or all but the results that `kept` names."""
+    options = {}
+    if isinstance(kept, str):
+        operations = _ATTENTION + (_MATMULS if kept == "keep_matmuls" else [])
+        options["context_fn"] = partial(create_selective_checkpoint_contexts, operations)
     for block in blocks:
-        block.forward = partial(checkpoint, block.forward, use_reentrant=False)
+        block.forward = partial(checkpoint, block.forward, use_reentrant=False, **options)

@@ -264,7 +264,7 @@ def _training(
     blocks = workload.blocks(own_model)
     units = len(blocks) + (sum(part.numel() for block in blocks for part in block.parameters()) < parameters)
     if spec.train.checkpointing:
-        checkpointing.recompute(blocks)
+        checkpointing.recompute(blocks, spec.train.checkpointing)
     model = strategy.wrap(own_model, blocks, device=device, precision=spec.train.precision)
     if spec.train.compile and getattr(strategy, "compiles_blocks", False):
         for block in blocks:

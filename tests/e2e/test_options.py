@@ -24,6 +24,7 @@ SAME = {
     "static-graph": {"strategy": {"name": "ddp", "static_graph": True}},
     "small-buckets": {"strategy": {"name": "ddp", "bucket_cap_mb": 1, "gradient_as_bucket_view": False}},
     "ddp-checkpointing": {"train": {"checkpointing": True}},
+    "kept-matmuls": {"train": {"checkpointing": "keep_matmuls"}},
     "fsdp-grad-op": {"strategy": {"name": "fsdp", "reshard": "grad_op"}},
     "fsdp-checkpointing": {"strategy": "fsdp", "train": {"checkpointing": True}},
     "fused": {"train": {"fused_optimizer": True}},

@@ -111,6 +111,16 @@ def test_recomputed_blocks_keep_their_inputs_only() -> None:
     assert kept == FLOAT * (EXAMPLES * (IN + HIDDEN + OUT) + 1)
 
 
+def test_kept_products_are_not_recomputed() -> None:
+    recomputed, products, everything = (
+        working_set(workload(), EXAMPLES, options(checkpointing=kept)).kept_bytes
+        for kept in (True, "keep_matmuls", False)
+    )
+    # the second product is what comes out, which lives in any case
+    assert products - recomputed == FLOAT * EXAMPLES * HIDDEN
+    assert everything <= products
+
+
 def test_a_model_without_parameters_is_refused() -> None:
     class Bare(Mlp):
         def model(self) -> nn.Module:
