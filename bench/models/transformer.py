@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
+from bench.models.experts import ExpertLayer
 from bench.models.keyed_dropout import KeyedDropout, number_streams
 from bench.models.rotary import Rotation, rotate, rotation
 
@@ -32,6 +33,9 @@ class TransformerConfig:
     """Width of each feed-forward layer."""
     dropout: float
     """Probability, after the embedding and at the end of both branches of a layer."""
+    experts: int | None = None
+    """Experts in place of each feed-forward; null: a plain feed-forward."""
+    experts_per_token: int = 2
     tie_embeddings: bool
     """The output layer's weight is the embedding's."""
     seed: int
@@ -99,7 +103,11 @@ class Layer(nn.Module):
         self.attention = CausalAttention(config.d_model, config.heads)
         self.attention_dropout = KeyedDropout(config.dropout, config.seed)
         self.feed_forward_norm = nn.LayerNorm(config.d_model, bias=False)
-        self.feed_forward = FeedForward(config.d_model, config.feed_forward)
+        self.feed_forward: nn.Module = (
+            FeedForward(config.d_model, config.feed_forward)
+            if config.experts is None
+            else ExpertLayer(config.experts, config.experts_per_token, config.d_model, config.feed_forward)
+        )
         self.feed_forward_dropout = KeyedDropout(config.dropout, config.seed)
 
     def forward(self, x: torch.Tensor, by: Rotation, keys: torch.Tensor) -> torch.Tensor:
@@ -171,8 +179,10 @@ class Transformer(TransformerStage):
         """Divide each branch's initial weights by sqrt(2 x layers), the number of branches that add up, as in GPT-2."""
         for layer in self.layers:
             assert isinstance(layer, Layer)
-            for branch in (layer.attention, layer.feed_forward):
-                branch.project.weight.mul_((2 * self.config.layers) ** -0.5)
+            shrunk = layer.feed_forward
+            last = shrunk.experts.project if isinstance(shrunk, ExpertLayer) else shrunk.project.weight
+            for weight in (layer.attention.project.weight, last):
+                weight.mul_((2 * self.config.layers) ** -0.5)
 
     def forward(self, tokens: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
         return super().forward(None, tokens, keys)

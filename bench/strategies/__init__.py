@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Divisible(Protocol):
-    """A workload that says how its model is divided; see bench/workloads. It may have only one of the two methods."""
+    """A workload that says how its model is divided; see bench/workloads. It may have only one of these methods."""
 
     def model(self) -> nn.Module: ...
 
@@ -35,6 +35,8 @@ class Divisible(Protocol):
     ) -> dict[str, ParallelStyle]: ...
 
     def stages(self, model: nn.Module, count: int) -> list[nn.Module]: ...
+
+    def experts(self, model: nn.Module) -> list[nn.Module]: ...
 
 
 class Strategy(Protocol):

@@ -26,6 +26,8 @@ class Layout:
     """Ranks that each have some of the layers: the stages of a pipeline."""
     tp: int = 1
     """Ranks that each have a part of every layer."""
+    ep: int = 1
+    """Ranks, consecutive ones of dp_shard, that each have some of the experts."""
     sequence_parallel: bool = False
     schedule: Schedule = "1f1b"
     stages_per_rank: int = 1
@@ -47,12 +49,24 @@ class Layout:
     def misfit(self, world_size: int) -> str | None:
         """Why the layout does not have that many ranks; null if it has."""
         if prod(self.shape) == world_size:
-            return None
+            return self._uneven_experts()
         product = " x ".join(map(str, self.shape))
         return (
             f"a mesh of {' x '.join(DIMENSIONS)} = {product} has {prod(self.shape)} "
             f"rank{'s' * (prod(self.shape) > 1)}, but world is {world_size}"
         )
+
+    def _uneven_experts(self) -> str | None:
+        if self.ep == 1:
+            return None
+        if self.dp_replicate > 1 or self.pp > 1:
+            return "ep divides the ranks of dp_shard: use dp_replicate: 1 and pp: 1 with it"
+        if self.dp_shard % self.ep:
+            return (
+                f"{self.dp_shard} ranks of dp_shard do not divide into groups of {self.ep} that share experts (ep): "
+                f"{self.dp_shard} / {self.ep} = {self.dp_shard / self.ep:g}"
+            )
+        return None
 
     def too_few(self, micro_batches: int) -> str | None:
         """Why the pipeline cannot divide a batch into that many micro-batches; null if it can."""

@@ -99,6 +99,8 @@ class MeshedStrategy:
             _plan(workload, model, layout)
         if layout.pp > 1:
             _stages(workload, model, layout)
+        if layout.ep > 1:
+            _experts(workload, model, layout)
 
     def use(self, workload: Divisible) -> None:
         """The workload whose model is distributed; before `wrap`."""
@@ -115,6 +117,9 @@ class MeshedStrategy:
         mesh = self._mesh = init_device_mesh(device.type, layout.shape, mesh_dim_names=DIMENSIONS)
         if layout.tp > 1:
             _divide_layers(model, mesh["tp"], _plan(self._workload, model, layout))
+        experts = _experts(self._workload, model, layout) if layout.ep > 1 else []
+        if experts:
+            self._share_experts(experts, layout, device, precision)
         roots: list[nn.Module] = [model]
         if layout.pp > 1:
             from bench.train.pipeline import Pipeline, Stage
@@ -131,17 +136,43 @@ class MeshedStrategy:
             model.connect(layout.stages, layout.schedule, device, mesh.get_group("pp"))  # type: ignore[operator]
         return model
 
+    def _share_experts(
+        self, experts: list[nn.Module], layout: Layout, device: torch.device, precision: str
+    ) -> None:
+        """Give each rank of a group some of the experts, and shard those over the groups."""
+        from torch import nn
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.tensor import Shard, distribute_tensor
+
+        groups = layout.dp_shard // layout.ep
+        mesh = init_device_mesh(
+            device.type, (groups, layout.ep, layout.tp), mesh_dim_names=("dp_shard", "ep", "tp")
+        )
+        for module in experts:
+            module.group = mesh.get_group("ep")  # type: ignore[assignment]
+            for name, parameter in list(module.named_parameters(recurse=False)):
+                # every rank has drawn the same weights, so that none has to be sent
+                divided = distribute_tensor(parameter.data, mesh["ep"], [Shard(0)], src_data_rank=None)
+                module.register_parameter(name, nn.Parameter(divided))
+            unit = self._sharded(module.to(device), mesh["dp_shard"], precision)
+            # its gradient comes from the tokens of the whole group; gloo can only add up
+            unit.set_gradient_divide_factor(float(layout.dp_shard))
+            unit.set_force_sum_reduction_for_comms(device.type == "cpu")
+
     def _shard(self, units: Sequence[nn.Module], layout: Layout, precision: str) -> None:
+        assert self._mesh is not None
+        mesh = self._mesh["dp_replicate", "dp_shard"] if layout.dp_replicate > 1 else self._mesh["dp_shard"]
+        for unit in units:
+            self._sharded(unit, mesh, precision)
+
+    def _sharded(self, unit: nn.Module, mesh: DeviceMesh, precision: str) -> Any:
         import torch
         from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
-        assert self._mesh is not None
         policy = MixedPrecisionPolicy(
             param_dtype=narrow_dtype(precision), reduce_dtype=torch.float32, cast_forward_inputs=False
         )
-        mesh = self._mesh["dp_replicate", "dp_shard"] if layout.dp_replicate > 1 else self._mesh["dp_shard"]
-        for unit in units:
-            fully_shard(unit, mesh=mesh, mp_policy=policy)
+        return fully_shard(unit, mesh=mesh, mp_policy=policy)
 
     @property
     def makes_steps(self) -> bool:
@@ -190,6 +221,17 @@ def _stages(workload: Divisible, model: nn.Module, layout: Layout) -> list[nn.Mo
     made = workload.stages(model, layout.stages)
     if len(made) != layout.stages:
         raise InputError(f"stages() returned {len(made)} modules for {layout.stages} stages")
+    return made
+
+
+def _experts(workload: Divisible, model: nn.Module, layout: Layout) -> list[nn.Module]:
+    made: list[Any] = workload.experts(model)
+    for module in made:
+        if module.count % layout.ep:
+            raise InputError(
+                f"{module.count} experts do not divide among {layout.ep} ranks of the dimension ep: "
+                f"{module.count} / {layout.ep} = {module.count / layout.ep:g}"
+            )
     return made
 
 

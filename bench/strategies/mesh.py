@@ -30,6 +30,9 @@ class MeshOptions:
     pp: _Size = 1
     """Ranks that divide the layers into stages (pipeline parallelism), by the workload's method stages. The
     micro-batches of train.accumulate pass through them."""
+    ep: _Size = 1
+    """Ranks that divide the experts of a mixture (expert parallelism): groups of consecutive ranks of dp_shard, which
+    the workload's method experts names. Tokens travel to their experts and back."""
     sequence_parallel: bool = False
     """Also divide what lies between the layers that tp divides, along the sequence."""
     schedule: Schedule = "1f1b"
@@ -59,7 +62,8 @@ class Strategy(MeshedStrategy):
 
     @staticmethod
     def asks_of_workload(options: MeshOptions) -> list[str]:
-        return [*(["tp_plan"] if options.tp > 1 else []), *(["stages"] if options.pp > 1 else [])]
+        sizes = {"tp_plan": options.tp, "stages": options.pp, "experts": options.ep}
+        return [method for method, size in sizes.items() if size > 1]
 
     @staticmethod
     def layout(options: MeshOptions, world_size: int) -> Layout:
@@ -71,6 +75,7 @@ class Strategy(MeshedStrategy):
                 sizes[name] = max(1, world_size // known)
         return Layout(
             **sizes,
+            ep=options.ep,
             sequence_parallel=options.sequence_parallel,
             schedule=options.schedule,
             stages_per_rank=options.stages_per_rank or (2 if options.schedule == "interleaved" else 1),

@@ -50,7 +50,9 @@ class Workload(Protocol):
     # Optional: `tp_plan(model, *, size, sequence_parallel) -> dict[str, ParallelStyle]`: how torch's parallelize_module
     # divides the model's layers among `size` ranks; `stages(model, count) -> list[nn.Module]`: the model as `count`
     # stages of a pipeline, which share its parameters. A stage is called with the output of the stage before it, null
-    # for the first, and then with what the model is called with. Both raise InputError if the model does not divide.
+    # for the first, and then with what the model is called with; `experts(model) -> list[nn.Module]`: modules whose
+    # parameters count experts in their first dimension, and which send tokens over the process group that is set as
+    # their `group`; `count` is their number. All raise InputError if the model does not divide.
     # Optional: `largest_validation_batch`: examples of a rank in one forward pass of validation, if 256 are too many.
 
     def __init__(self, options: Any, source: str, data_root: str | None, seed: int) -> None: ...

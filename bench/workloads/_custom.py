@@ -128,6 +128,7 @@ WORKLOAD = OwnPart(
         "tokens_in": ("batch",),
         "tp_plan": ("model", "*", "size", "sequence_parallel"),
         "stages": ("model", "count"),
+        "experts": ("model",),
     },
     defaults=Defaults,
     check=_check_attributes,

@@ -53,6 +53,12 @@ class TransformerLmOptions:
     (seed, example), never on the rank."""
     tie_embeddings: bool = True
     """Use the embedding's weight in the output layer too."""
+    experts: Annotated[int, Ge(2), Le(1_024)] | None = None
+    """Experts in place of each feed-forward layer, of its width each (mixture of experts); null: none."""
+    experts_per_token: Annotated[int, Ge(1), Le(64)] = 2
+    """Experts that each token passes through; only with experts."""
+    balance: Annotated[float, Ge(0), Le(10)] = 0.01
+    """Weight of the loss that keeps the experts equally busy, over all ranks; only with experts."""
     validation_examples: Annotated[int, Ge(0), Le(4_096)] = 64
     """Held-out sequences to validate on, at most."""
     data_seed: int = 0
@@ -64,6 +70,11 @@ class TransformerLmOptions:
         assert self.heads is not None
         if self.feed_forward is None:
             object.__setattr__(self, "feed_forward", 4 * self.d_model)
+        if self.experts is not None and self.experts_per_token > self.experts:
+            raise InputError(
+                f"transformer_lm: experts_per_token is {self.experts_per_token}, but there are {self.experts} experts: "
+                "give as many or fewer"
+            )
         if self.d_model % (2 * self.heads):
             raise InputError(
                 f"transformer_lm: d_model is {self.d_model}, heads {self.heads}: RoPE rotates pairs within a head, so "
@@ -168,6 +179,8 @@ class Workload:
             heads=options.heads,
             feed_forward=options.feed_forward,
             dropout=options.dropout,
+            experts=options.experts,
+            experts_per_token=options.experts_per_token,
             tie_embeddings=options.tie_embeddings,
             seed=self.seed,
         )
@@ -200,6 +213,11 @@ class Workload:
                 "transformer_lm: dropout draws its mask for whole sequences, which no rank has under "
                 "sequence_parallel: use dropout: 0"
             )
+        if sequence_parallel and options.experts:
+            raise InputError(
+                "transformer_lm: under sequence_parallel each rank would train the experts on other tokens: leave one "
+                "of both out"
+            )
         between = Shard(1) if sequence_parallel else Replicate()
         plan: dict[str, ParallelStyle] = {
             "embedding": RowwiseParallel(input_layouts=Replicate(), output_layouts=between),
@@ -207,6 +225,8 @@ class Workload:
         }
         for number in range(len(self.blocks(model))):
             for branch, inner in (("attention", "query_key_value"), ("feed_forward", "widen")):
+                if branch == "feed_forward" and options.experts:
+                    continue  # ep divides them
                 plan[f"layers.{number}.{branch}.{inner}"] = ColwiseParallel(input_layouts=between)
                 plan[f"layers.{number}.{branch}.project"] = RowwiseParallel(output_layouts=between)
                 if sequence_parallel:
@@ -214,6 +234,13 @@ class Workload:
         if sequence_parallel:
             plan["norm"] = SequenceParallel()
         return plan
+
+    def experts(self, model: nn.Module) -> list[nn.Module]:
+        if self.options.experts is None:
+            raise InputError(
+                "transformer_lm has no experts to divide: give the workload experts, as in experts: 8"
+            )
+        return [layer.feed_forward.experts for layer in model.layers]  # type: ignore[union-attr, misc]
 
     def stages(self, model: nn.Module, count: int) -> list[nn.Module]:
         from bench.models.transformer import Transformer
@@ -226,6 +253,11 @@ class Workload:
                 f"transformer_lm: {options.layers} layers are too few for {count} stages of a pipeline: give each "
                 "stage a layer"
             )
+        if options.experts:
+            raise InputError(
+                "transformer_lm: the experts' balance is part of the loss, which only the last stage of a pipeline "
+                "computes: leave out experts, or pp"
+            )
         if options.tie_embeddings:
             raise InputError(
                 "transformer_lm: tie_embeddings shares a weight between the first and the last stage of a pipeline: "
@@ -237,10 +269,19 @@ class Workload:
         """`tokens` [B, T + 1], uint8 or int32. The last token is only a target, so no logits are cut off."""
         return {"tokens": self._sequences.index_select(0, places), "key": keys}
 
-    def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
+    def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor | dict[str, torch.Tensor]:
+        """With experts also the loss `imbalance`, 1 if all are equally busy."""
+        import torch
         from torch.nn.functional import cross_entropy
 
-        return cross_entropy(*self._predict(model, batch))
+        loss = cross_entropy(*self._predict(model, batch))
+        if self.options.experts is None:
+            return loss
+        from bench.models.experts import ExpertLayer
+
+        layers = [one for one in model.modules() if isinstance(one, ExpertLayer)]
+        imbalance = torch.stack([one.imbalance for one in layers if one.imbalance is not None]).mean()
+        return {"loss": loss + self.options.balance * imbalance, "imbalance": imbalance}
 
     @property
     def validation_size(self) -> int:

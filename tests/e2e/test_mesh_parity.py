@@ -1,4 +1,4 @@
-"""Tensor and pipeline parallelism and their products with data parallelism train the same as one rank."""
+"""Tensor, pipeline and expert parallelism and their products with data parallelism train the same as one rank."""
 
 from __future__ import annotations
 
@@ -40,6 +40,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("meshes")
     single = {"name": "single", "strategy": "single", "scaling": "none", "batch_per_rank": 16, "world": [1]}
     tied = {"workload": {"tie_embeddings": True}}
+    # the balance of experts is that of a micro-batch
+    experts = {"workload": {"experts": 8}, "train": {"accumulate": 1}}
     suite = {
         "title": "Meshes",
         "why": "No mesh may change the loss.",
@@ -54,6 +56,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
             single | {"name": "single_tied"} | tied,
             *(case(name, strategy, world) for name, (strategy, world) in MESHES.items()),
             case("tp_tied", "tp", [2], **tied) | {"baseline": "single_tied"},
+            single | {"name": "single_experts"} | experts,
+            case("experts_ddp", "ddp", [2], **experts) | {"baseline": "single_experts"},
+            case("experts_ep", "ep", [2], **experts) | {"baseline": "single_experts"},
+            case("experts_ep_fsdp", {"mesh": {"ep": 2}}, [4], **experts) | {"baseline": "single_experts"},
+            case("experts_ep_tp", {"mesh": {"ep": 2, "tp": 2}}, [4], **experts) | {"baseline": "single_experts"},
         ],
     }  # fmt: skip
     path = folder / "meshes.yaml"
@@ -91,6 +98,13 @@ def test_a_weight_that_two_layers_share_stays_one_under_tp(results: Path) -> Non
     assert own - shared == 256 * 32, "the embedding counts once"
 
 
+@pytest.mark.parametrize(
+    ("name", "world"), [("experts_ddp", 2), ("experts_ep", 2), ("experts_ep_fsdp", 4), ("experts_ep_tp", 4)]
+)
+def test_experts_train_the_same_whichever_rank_has_them(results: Path, name: str, world: int) -> None:
+    np.testing.assert_allclose(losses(results, name, world), losses(results, "single_experts", 1), rtol=2e-6)
+
+
 def test_only_the_rank_with_the_last_stage_knows_the_loss(results: Path) -> None:
     table = pq.read_table(results / "pp.1x2.r0" / "steps.node0.parquet").to_pydict()
     known = {(rank, loss is not None) for rank, loss in zip(table["rank"], table["loss"], strict=True)}
@@ -104,7 +118,8 @@ def test_the_database_has_the_same_losses_validations_and_verdicts(results: Path
     with connections.reader(results.parent) as connection:
         rows = connection.execute(
             "SELECT case_name, world_size, final_loss, nonfinite_losses, val_loss "
-            "FROM run_summary JOIN evals USING (session_id, run_id, attempt) WHERE case_name NOT LIKE '%tied'"
+            "FROM run_summary JOIN evals USING (session_id, run_id, attempt) "
+            "WHERE case_name NOT LIKE '%tied' AND case_name NOT LIKE '%experts%'"
         ).fetchall()
         verdicts = connection.execute("SELECT DISTINCT verdict FROM loss_parity").fetchall()
     reference = next(row for row in rows if row[0] == "single")

@@ -40,6 +40,8 @@ def refusal(folder: Path, strategy: Any, **keys: Any) -> str:
         ({"mesh": {"tp": 2, "pp": 2}}, 8, 4, 16),
         ({"mesh": {"pp": 4, "dp_replicate": None, "dp_shard": 1}}, 8, 4, 16),
         ({"mesh": {"dp_shard": 2, "dp_replicate": 4}}, 8, 1, 4),
+        ("ep", 4, 1, 8),
+        ({"mesh": {"ep": 2, "tp": 2}}, 8, 2, 8),
     ],
 )
 def test_ranks_of_tp_and_pp_share_a_batch_and_those_of_dp_divide_it(
@@ -79,6 +81,12 @@ def test_the_name_as_the_only_key_is_the_same_as_a_name_with_options(tmp_path: P
             {},
             "dp_replicate and dp_shard are both null: give one of them",
         ),
+        (
+            {"mesh": {"ep": 3}},
+            {},
+            "8 ranks of dp_shard do not divide into groups of 3 that share experts (ep): 8 / 3 = 2.66667",
+        ),
+        ({"mesh": {"ep": 2, "pp": 2}}, {"train": {"accumulate": 4}}, "ep divides the ranks of dp_shard: use"),
         ({"mesh": {"sequence_parallel": True}}, {}, "sequence_parallel divides what tp leaves whole"),
         ({"pp": {"stages_per_rank": 2}}, {}, "the schedule 1f1b has one stage per rank"),
         (

@@ -34,6 +34,16 @@ LM = {
         ("tp", {"sequence_parallel": True}, 4, {"dropout": 0.1}, "use dropout: 0"),
         ("pp", {}, 8, {}, "4 layers are too few for 8 stages of a pipeline"),
         ("pp", {"schedule": "interleaved"}, 4, {}, "4 layers are too few for 8 stages of a pipeline"),
+        ("ep", {}, 2, {}, "give the workload experts, as in experts: 8"),
+        (
+            "ep",
+            {},
+            4,
+            {"experts": 6},
+            "6 experts do not divide among 4 ranks of the dimension ep: 6 / 4 = 1.5",
+        ),
+        ("pp", {}, 2, {"experts": 4}, "leave out experts, or pp"),
+        ("tp", {"sequence_parallel": True}, 2, {"experts": 4}, "on other tokens"),
         ("pp", {}, 2, {"tie_embeddings": True}, "use tie_embeddings: false"),
     ],
 )

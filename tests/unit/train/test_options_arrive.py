@@ -126,6 +126,7 @@ MESHES = [
         ("dp_shard",),
         ("dp_shard", "tp"),
     ),
+    Case("mesh", "ep", 2, lambda m: m.layers[0].feed_forward.experts.group is not None, False, True),
     Case("mesh", "pp", 2, lambda m: type(m).__name__ == "Pipeline", False, True),
     Case("mesh", "sequence_parallel", True, lambda m: len(_input(m)), 1, 2),
     Case("mesh", "schedule", "gpipe", _schedule, "Schedule1F1B", "ScheduleGPipe"),
@@ -144,7 +145,7 @@ NEEDED: dict[tuple[str, str], dict[str, Any]] = {
 """Other options that an option needs."""
 
 
-def divided(name: str, **options: Any) -> Any:
+def divided(name: str, experts: int | None = None, **options: Any) -> Any:
     asked = {
         "workload": "transformer_lm",
         "source": "synthetic",
@@ -159,6 +160,7 @@ def divided(name: str, **options: Any) -> Any:
         "sequence_length": 16,
         "vocab_size": 256,
         "tie_embeddings": False,
+        "experts": experts,
     }
     workload = workloads.make(asked | {"options": shape})
     kind = strategies.load(name)
@@ -171,8 +173,16 @@ def divided(name: str, **options: Any) -> Any:
 @pytest.mark.parametrize("case", MESHES, ids=[f"{case.strategy}.{case.option}" for case in MESHES])
 def test_an_option_of_a_mesh_arrives(case: Case) -> None:
     others = NEEDED.get((case.strategy, case.option), {})
-    assert case.read(divided(case.strategy, **others)) == case.default
-    assert case.read(divided(case.strategy, **others, **{case.option: case.value})) == case.changed
+    experts = 8 if case.option == "ep" else None
+    assert case.read(divided(case.strategy, experts, **others)) == case.default
+    assert case.read(divided(case.strategy, experts, **others, **{case.option: case.value})) == case.changed
+
+
+def test_under_ep_a_rank_has_its_part_of_the_experts_and_its_shard_of_the_rest() -> None:
+    layer = divided("ep", experts=8).layers[0]
+    assert layer.feed_forward.experts.widen.to_local().shape == (8 // 4, 32, 4 * 32)
+    assert layer.feed_forward.experts.group.size() == 4
+    assert layer.attention.project.weight.to_local().shape == (32 // 4, 32)
 
 
 def test_under_tp_a_rank_has_its_part_of_each_divided_layer() -> None:
