@@ -234,12 +234,14 @@ class Training:
             return batch
         return {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}
 
-    def _loss_of(self, model: torch.nn.Module, batch: Batch) -> torch.Tensor:
-        """The loss to train, in the arithmetic of train.precision; named losses are noted."""
+    def _loss_of(
+        self, model: torch.nn.Module, batch: Batch, note: Callable[[dict[str, torch.Tensor]], None]
+    ) -> torch.Tensor:
+        """The loss to train, in the arithmetic of train.precision. `note` is called with named losses."""
         with self.autocast:
             loss = self.loss(model, batch)
             if isinstance(loss, dict):
-                self.named_losses.add(loss)
+                note(loss)
                 loss = loss[named_losses.TRAINED]
         trained: torch.Tensor = loss
         return trained
@@ -251,7 +253,7 @@ class Training:
             batch = self._batch()
             marks.append(mark())
             with self.strategy.accumulating(self.model, micro == micro_batches - 1):
-                loss = self._loss_of(self.model, batch)
+                loss = self._loss_of(self.model, batch, self.named_losses.add)
                 if micro_batches > 1:
                     loss = loss / micro_batches
                 marks.append(mark())
@@ -274,7 +276,15 @@ class Training:
             marks.append(mark())
             phases.append(phase)
 
-        loss: torch.Tensor = self.strategy.forward_backward(self.model, self._loss_of, batches, ended)  # type: ignore[attr-defined] # optional
+        # torch calls the loss of the first micro-batch once more, to learn the shapes that stages exchange
+        named: dict[int, dict[str, torch.Tensor]] = {}
+
+        def loss_of(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
+            return self._loss_of(model, batch, partial(named.__setitem__, id(batch)))
+
+        loss: torch.Tensor = self.strategy.forward_backward(self.model, loss_of, batches, ended)  # type: ignore[attr-defined] # optional
+        for answer in named.values():
+            self.named_losses.add(answer)
         return loss, [*phases, "optimizer"]
 
     def _update(self) -> None:
