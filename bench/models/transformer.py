@@ -103,7 +103,7 @@ class Layer(nn.Module):
         self.attention = CausalAttention(config.d_model, config.heads)
         self.attention_dropout = KeyedDropout(config.dropout, config.seed)
         self.feed_forward_norm = nn.LayerNorm(config.d_model, bias=False)
-        self.feed_forward: nn.Module = (
+        self.feed_forward: FeedForward | ExpertLayer = (
             FeedForward(config.d_model, config.feed_forward)
             if config.experts is None
             else ExpertLayer(config.experts, config.experts_per_token, config.d_model, config.feed_forward)
@@ -179,8 +179,8 @@ class Transformer(TransformerStage):
         """Divide each branch's initial weights by sqrt(2 x layers), the number of branches that add up, as in GPT-2."""
         for layer in self.layers:
             assert isinstance(layer, Layer)
-            shrunk = layer.feed_forward
-            last = shrunk.experts.project if isinstance(shrunk, ExpertLayer) else shrunk.project.weight
+            branch = layer.feed_forward
+            last = branch.experts.project if isinstance(branch, ExpertLayer) else branch.project.weight
             for weight in (layer.attention.project.weight, last):
                 weight.mul_((2 * self.config.layers) ** -0.5)
 

@@ -240,7 +240,7 @@ class Workload:
             raise InputError(
                 "transformer_lm has no experts to divide: give the workload experts, as in experts: 8"
             )
-        return [layer.feed_forward.experts for layer in model.layers]  # type: ignore[union-attr, misc]
+        return [layer.feed_forward.experts for layer in model.layers]  # type: ignore[union-attr]
 
     def stages(self, model: nn.Module, count: int) -> list[nn.Module]:
         from bench.models.transformer import Transformer
