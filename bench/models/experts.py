@@ -76,8 +76,8 @@ class ExpertLayer(nn.Module):
         nn.init.normal_(self.router.weight, std=_DEVIATION)
         self.experts = Experts(experts, d_model, width)
         self.imbalance: torch.Tensor | None = None
-        """Of the last forward: experts × the sum over experts of the share of tokens that it got, on all ranks, and its
-        mean probability; 1 if all are alike (Fedus et al. 2021, arXiv:2101.03961)."""
+        """1 if all experts are equally busy, from the last forward: their number × the sum over them of the share of
+        tokens that each got, on all ranks, and its mean probability (Fedus et al. 2021, arXiv:2101.03961)."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         tokens = x.flatten(0, -2)

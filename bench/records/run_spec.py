@@ -16,7 +16,7 @@ from bench.records.vocabulary import SCRIPT, Axis, Count, DeviceType, Scaling, W
 
 Precision = Literal["fp32", "tf32", "bf16", "fp16"]
 Recomputed = Literal["keep_attention", "keep_matmuls"]
-"""What recomputation leaves out."""
+"""Results that recomputation keeps."""
 CompileMode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
 MOST_MICRO_BATCHES = 65_536
 """Micro-batches per optimizer step."""
