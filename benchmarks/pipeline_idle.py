@@ -3,7 +3,7 @@
 The stages wait for a fixed time in forward and in backward, so that cores need not be free. Prints a table: schedule,
 ranks, micro-batches, idle share measured and by the formula, and their ratio.
 
-    python benchmarks/pipeline_idle.py [--wait-ms 20]
+    python benchmarks/pipeline_idle.py [--wait-ms 20] [--ranks 2 4]
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ FROM pipeline_idle GROUP BY ALL ORDER BY ALL
 """
 
 
-def cases() -> list[dict[str, Any]]:
+def cases(every_ranks: list[int]) -> list[dict[str, Any]]:
     found = []
     for schedule in ("gpipe", "1f1b", "interleaved"):
-        for ranks in (2, 4):
+        for ranks in every_ranks:
             if schedule == "interleaved" and ranks == 4:
                 continue  # it has two stages for each rank
             for micro_batches in (4, 8):
@@ -122,7 +122,9 @@ def main() -> None:
     parser.add_argument(
         "--wait-ms", type=float, default=20.0, help="of a layer in forward; twice that in backward"
     )
-    wait_ms = parser.parse_args().wait_ms
+    parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4])
+    asked = parser.parse_args()
+    wait_ms = asked.wait_ms
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "waiting.py").write_text(WAITING.format(wait_s=wait_ms / 1e3, layers=LAYERS))
@@ -131,7 +133,7 @@ def main() -> None:
             "workload": {"name": "./waiting.py:Waiting"},
             "device": "cpu",
             "measure": {"warmup": 2, "steps": 10, "repeats": 1, "timeout_s": 300},
-            "cases": cases(),
+            "cases": cases(asked.ranks),
         }
         (folder / "waiting.yaml").write_text(json.dumps(suite))
         run = [

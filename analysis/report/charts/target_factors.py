@@ -48,16 +48,19 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
         alt.Tooltip("runs:Q", title="of"),
     ]
     y = bar_axis(labels)
-    interval = start.mark_rule(strokeWidth=2).encode(
-        x=alt.X("ratio_lo:Q", title=_TITLE), x2="ratio_hi:Q", y=y, yOffset=offset, color=colour
-    )
+    intervals = []
+    if rows.get_column("ratio_lo").is_not_null().any():
+        ends = alt.X("ratio_lo:Q", title=_TITLE)
+        intervals = [
+            start.mark_rule(strokeWidth=2).encode(x=ends, x2="ratio_hi:Q", y=y, yOffset=offset, color=colour)
+        ]
     point = start.mark_point(filled=True, size=60, opacity=1).encode(
         x=x, y=y, yOffset=offset, color=colour, shape=shape, tooltip=tooltip
     )
     one = once().mark_rule(color=theme.MUTED, strokeDash=[3, 3]).encode(x=alt.datum(1))
     height = 52 + len(labels) * _ROW_PX * (len(present) + 1)
     return Drawing(
-        views={"": layered(one, interval, point, height=height)},
+        views={"": layered(one, *intervals, point, height=height)},
         note=bars_note(rows, labels, "with the largest ratios"),
     )
 
