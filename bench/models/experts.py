@@ -5,6 +5,8 @@ Expert parallelism gives each rank of a group some of the experts: tokens travel
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import distributed as dist
 from torch import nn
@@ -56,7 +58,7 @@ class Experts(nn.Module):
             parts = list(tokens.tensor_split(counts.numel()))
         else:
             parts = list(tokens.split(counts.flatten().tolist()))
-        widen, project = _local(self.widen), _local(self.project)
+        widen, project = (_local(weight, self.group) for weight in (self.widen, self.project))
         own = len(widen)
         made = [torch.empty(0)] * len(parts)
         for expert in range(own):
@@ -101,5 +103,22 @@ class ExpertLayer(nn.Module):
         return self.experts.count * (counts / counts.sum() * scores.mean(0)).sum()
 
 
-def _local(parameter: torch.Tensor) -> torch.Tensor:
-    return parameter.to_local() if isinstance(parameter, DTensor) else parameter
+def _local(parameter: torch.Tensor, group: dist.ProcessGroup | None) -> torch.Tensor:
+    """This rank's part. Its gradient comes from the tokens of all ranks of the group, and losses are means over ranks,
+    so it is divided by their number."""
+    part = parameter.to_local() if isinstance(parameter, DTensor) else parameter
+    if group is None:
+        return part
+    divided: torch.Tensor = _DividedGradient.apply(part, group.size())
+    return divided
+
+
+class _DividedGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, ranks: int) -> torch.Tensor:
+        ctx.ranks = ranks
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return gradient / ctx.ranks, None

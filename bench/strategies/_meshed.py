@@ -154,10 +154,7 @@ class MeshedStrategy:
                 # every rank has drawn the same weights, so that none has to be sent
                 divided = distribute_tensor(parameter.data, mesh["ep"], [Shard(0)], src_data_rank=None)
                 module.register_parameter(name, nn.Parameter(divided))
-            unit = self._sharded(module.to(device), mesh["dp_shard"], precision)
-            # its gradient comes from the tokens of the whole group; gloo can only add up
-            unit.set_gradient_divide_factor(float(layout.dp_shard))
-            unit.set_force_sum_reduction_for_comms(device.type == "cpu")
+            self._sharded(module.to(device), mesh["dp_shard"], precision)
 
     def _shard(self, units: Sequence[nn.Module], layout: Layout, precision: str) -> None:
         assert self._mesh is not None
@@ -165,14 +162,14 @@ class MeshedStrategy:
         for unit in units:
             self._sharded(unit, mesh, precision)
 
-    def _sharded(self, unit: nn.Module, mesh: DeviceMesh, precision: str) -> Any:
+    def _sharded(self, unit: nn.Module, mesh: DeviceMesh, precision: str) -> None:
         import torch
         from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
         policy = MixedPrecisionPolicy(
             param_dtype=narrow_dtype(precision), reduce_dtype=torch.float32, cast_forward_inputs=False
         )
-        return fully_shard(unit, mesh=mesh, mp_policy=policy)
+        fully_shard(unit, mesh=mesh, mp_policy=policy)
 
     @property
     def makes_steps(self) -> bool:

@@ -133,8 +133,6 @@ INSTEAD = {
     "bench suite SUITE --plan-for 2%": "bench suite smoke --plan-for 2% --help",
     # from SESSION, and with a width that it can plan however busy the machine is
     "bench suite smoke --plan-for 2%": "bench suite smoke --quick --case ddp_strong --plan-for 99%",
-    # test_published.py and test_published_curves.py read the files; this compares them with clones of their sources
-    "python benchmarks/published_tables.py FOLDER": "python benchmarks/published_tables.py --help",
     "bench import FILE.toml --suite NAME": "bench import suites/published/megatron-lm.toml --suite ours",
     "python benchmarks/pipeline_idle.py": "python benchmarks/pipeline_idle.py --ranks 2 --wait-ms 2",
     "python benchmarks/target_coverage.py --draws 1000": "python benchmarks/target_coverage.py --draws 20",
@@ -170,6 +168,7 @@ TRY_THE_WORKLOAD = (
     "--set measure.validate_every=0"
 )
 ELSEWHERE = {
+    "python benchmarks/published_tables.py FOLDER": "needs clones of the tables' sources",
     TRY_THE_WORKLOAD: "test_an_added_workload_trains_as_contributing_says",
     "git clone REPOSITORY scalebench && cd scalebench": "test_quickstart.py clones and goes on from there",
     "ci/quickstart": "test_quickstart.py",
