@@ -37,7 +37,7 @@ class StepOptions:
     precision: str
     gathered: str | None
     """Narrower dtype in which parameters are gathered; null leaves them as they are."""
-    checkpointing: bool | Recomputed
+    checkpointing: Recomputed
 
 
 def size_of(workload: Workload) -> ModelSize:

@@ -15,8 +15,8 @@ from annotated_types import Ge, Gt, Le, Lt, MinLen
 from bench.records.vocabulary import SCRIPT, Axis, Count, DeviceType, Scaling, Whole
 
 Precision = Literal["fp32", "tf32", "bf16", "fp16"]
-Recomputed = Literal["keep_attention", "keep_matmuls"]
-"""Results that recomputation keeps."""
+Recomputed = Literal[False, True, "keep_attention", "keep_matmuls"]
+"""Activations that are recomputed: none, all, or all but the named results."""
 CompileMode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
 MOST_MICRO_BATCHES = 65_536
 """Micro-batches per optimizer step."""
@@ -95,7 +95,7 @@ class TrainSpec:
     and strategy single."""
     cudnn_benchmark: bool = False
     """Let cuDNN try its convolution algorithms in the warm-up and keep the fastest; no effect on a CPU."""
-    checkpointing: bool | Recomputed = False
+    checkpointing: Recomputed = False
     """Recompute activations in backward instead of keeping them. `keep_attention` keeps the results of attention,
     `keep_matmuls` also those of matrix products and convolutions: more memory, less work."""
     seed: Annotated[int, Ge(0), Le(2**31 - 1)] = 0

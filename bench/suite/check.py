@@ -101,7 +101,8 @@ def _unknown_key(model: type[BaseModel], node: Node, path: Path) -> str:
 def _demand(problem: Any, value: Any) -> str:
     context = problem.get("ctx", {})
     if problem["type"] == "literal_error":
-        expected = [word.strip("'") for word in context["expected"].replace(" or ", ", ").split(", ")]
+        words = context["expected"].replace(" or ", ", ").split(", ")
+        expected = [word.lower() if word in ("False", "True") else word.strip("'") for word in words]
         return f"must be one of {', '.join(expected)}{did_you_mean(str(value), expected)}"
     if problem["type"] == "value_error":
         return str(context["error"])

@@ -119,7 +119,9 @@ def _type(item: Schema) -> str:
     if "anyOf" in item:
         return _either(item["anyOf"])
     if "enum" in item:
-        return " or ".join(code(value) for value in item["enum"])
+        return " or ".join(
+            code(value if isinstance(value, str) else json.dumps(value)) for value in item["enum"]
+        )
     if item.get("type") == "array":
         return f"list of {_type(item['items']) or 'values'}{_count(item)}"
     if item.get("type") == "object":
