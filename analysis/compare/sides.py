@@ -70,7 +70,7 @@ def refuse_mlperf_with_others(connection: duckdb.DuckDBPyConnection, ids: Sequen
             next(name for name, is_so in found.items() if is_so is kind) for kind in (True, False)
         )
         raise AnalysisError(
-            f"{of_mlperf} has results of MLPerf, whose rules forbid to compare them with others, such as {other}: "
+            f"{of_mlperf} has results of MLPerf, whose rules forbid comparing them with others, such as {other}: "
             "compare such sessions among themselves"
         )
 

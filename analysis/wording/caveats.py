@@ -259,7 +259,7 @@ def _percent(fraction: float) -> str:
 
 
 NOT_VERIFIED = (
-    "Derived, not verified by MLCommons. MLPerf's rules forbid to compare its results with others, so they are only "
+    "Derived, not verified by MLCommons. MLPerf's rules forbid comparing its results with others, so they are only "
     "compared among themselves."
 )
 """Stands with every figure from MLPerf's logs."""

@@ -143,7 +143,7 @@ def read_files(request: ImportRequest) -> Imported:
     if kind == "mllog":
         if not request.suite.startswith(mllog.SUITE):
             raise InputError(
-                f"--suite {request.suite}: MLPerf's rules forbid to compare its results with others, so their suites "
+                f"--suite {request.suite}: MLPerf's rules forbid comparing its results with others, so their suites "
                 f"have names of their own: --suite {mllog.SUITE}-{request.suite}"[:300]
             )
         results = mllog.read(sources, paths, request.world)

@@ -6,12 +6,25 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
+from bench.common.errors import InputError
+
 Schedule = Literal["gpipe", "1f1b", "interleaved", "zero_bubble"]
 """Order of forward and backward of the micro-batches in a pipeline."""
+
 
 DIMENSIONS = ("dp_replicate", "dp_shard", "pp", "tp")
 """The dimensions of a mesh, outermost first: ranks that share a batch are consecutive, and those of `tp`, which send
 most, are neighbours."""
+
+
+def stages_of_a_rank(strategy: str, schedule: Schedule, asked: int | None) -> int:
+    """Stages of each rank; `asked` null: 2 with interleaved, else 1. Raises InputError if the schedule has only one."""
+    if schedule in ("gpipe", "1f1b") and (asked or 1) > 1:
+        raise InputError(
+            f"{strategy}: stages_per_rank is {asked}, but the schedule {schedule} has one stage per rank: use "
+            "schedule: interleaved or zero_bubble"
+        )
+    return asked or (2 if schedule == "interleaved" else 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Ge, Le
 
 from bench.common.errors import InputError
-from bench.strategies._layout import Layout, Schedule
+from bench.strategies._layout import Layout, Schedule, stages_of_a_rank
 from bench.strategies._meshed import MeshedStrategy
 
 _Size = Annotated[int, Ge(1), Le(1_000_000)]
@@ -46,11 +46,7 @@ class MeshOptions:
             raise InputError(
                 "mesh: dp_replicate and dp_shard are both null: give one of them, as in dp_shard: 1"
             )
-        if self.schedule in ("gpipe", "1f1b") and (self.stages_per_rank or 1) > 1:
-            raise InputError(
-                f"mesh: stages_per_rank is {self.stages_per_rank}, but the schedule {self.schedule} has one stage per "
-                "rank: use schedule: interleaved or zero_bubble"
-            )
+        stages_of_a_rank("mesh", self.schedule, self.stages_per_rank)
         if self.sequence_parallel and self.tp == 1:
             raise InputError("mesh: sequence_parallel divides what tp leaves whole: give tp: 2 or more")
 
@@ -78,5 +74,5 @@ class Strategy(MeshedStrategy):
             ep=options.ep,
             sequence_parallel=options.sequence_parallel,
             schedule=options.schedule,
-            stages_per_rank=options.stages_per_rank or (2 if options.schedule == "interleaved" else 1),
+            stages_per_rank=stages_of_a_rank("mesh", options.schedule, options.stages_per_rank),
         )

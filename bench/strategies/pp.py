@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Le
 
-from bench.common.errors import InputError
-from bench.strategies._layout import Layout, Schedule
+from bench.strategies._layout import Layout, Schedule, stages_of_a_rank
 from bench.strategies._meshed import MeshedStrategy
 
 
@@ -24,11 +23,7 @@ class PpOptions:
     """Stages of each rank. null: 2 with interleaved, else 1."""
 
     def __post_init__(self) -> None:
-        if self.schedule in ("gpipe", "1f1b") and (self.stages_per_rank or 1) > 1:
-            raise InputError(
-                f"pp: stages_per_rank is {self.stages_per_rank}, but the schedule {self.schedule} has one stage per "
-                "rank: use schedule: interleaved or zero_bubble"
-            )
+        stages_of_a_rank("pp", self.schedule, self.stages_per_rank)
 
 
 class Strategy(MeshedStrategy):
@@ -45,5 +40,5 @@ class Strategy(MeshedStrategy):
         return Layout(
             pp=world_size,
             schedule=options.schedule,
-            stages_per_rank=options.stages_per_rank or (2 if options.schedule == "interleaved" else 1),
+            stages_per_rank=stages_of_a_rank("pp", options.schedule, options.stages_per_rank),
         )

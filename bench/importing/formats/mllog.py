@@ -27,7 +27,7 @@ from bench.importing.parse_cells import LARGEST_COUNT, LARGEST_S, LARGEST_WORLD,
 from bench.records.vocabulary import LARGEST_COUNT as LARGEST_BATCH
 
 SUITE = "mlperf"
-"""Suites of such sessions begin so: MLPerf's rules forbid to compare its results with others."""
+"""Suites of such sessions begin so: MLPerf's rules forbid comparing its results with others."""
 _MARK = ":::MLLOG "
 _PLACEHOLDER = "PLACEHOLDER"
 _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,120}")
