@@ -106,12 +106,11 @@ def _profiles(lines: list[dict[str, Any]], world_size: int) -> Iterator[tuple[in
         if line["kind"] == "kernel" and is_nccl(line["name"])
     ]
     calls = {line["call"]: line["meta"] for line in lines if "meta" in line}
-    threads = frozenset(event.thread for event in events if event.name.startswith("gloo:"))
     collectives = [
         *collective_names.of_gloo(messages, world_size),
         *collective_names.of_nccl(kernels, calls),
     ]
-    compute = compute_intervals(events, threads)
+    compute = compute_intervals(events)
     for number, window in sorted(windows(events, _MARK)):
         yield number, profile(window, compute, collectives)
 

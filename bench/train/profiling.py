@@ -86,12 +86,11 @@ class Profiling:
         if self.problem is not None:
             return
         messages = [_message(each) for each in kineto if each.name().startswith(("gloo:", "c10d::"))]
-        threads = frozenset(event.thread for event in events if event.name.startswith("gloo:"))
         collectives = [
             *collective_names.of_gloo(messages, self._gathering_ranks),
             *collective_names.of_nccl(_nccl_kernels(kineto), _nccl_calls(kineto)),
         ]
-        compute = compute_intervals(events, threads)
+        compute = compute_intervals(events)
         for number, window in sorted(windows(events, _MARK)):
             for table, rows in profile(window, compute, collectives).rows(number).items():
                 self._rows(table, rows)

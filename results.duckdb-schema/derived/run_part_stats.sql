@@ -63,6 +63,17 @@ profiled AS (
     FROM each_profiled_step
     GROUP BY session_id, run_id, attempt
 ),
+-- The rank that waits least for other stages of a pipeline; the others wait longer because they have less work.
+idle_stages AS (
+    SELECT session_id, run_id, attempt, avg(least_ns) AS idle_ns_least
+    FROM (
+        SELECT session_id, run_id, attempt, step, min(idle_ns) AS least_ns
+        FROM pipeline_steps
+        SEMI JOIN (FROM step_stats WHERE kind = 'measured') AS measured USING (session_id, run_id, attempt, step)
+        GROUP BY session_id, run_id, attempt, step
+    )
+    GROUP BY session_id, run_id, attempt
+),
 clocks AS (
     SELECT session_id, run_id, attempt, max(sm_clock_mhz) AS sm_clock_mhz
     FROM run_device_stats
@@ -85,9 +96,10 @@ final AS (
             WHEN world_size = 1 THEN profiled_data_of_one.data_ns_mean ELSE in_profile.data_ns_added
         END AS profiled_data_ns_added,  -- data_ns_added, for the profiled steps
         exposed_ns_least, compute_ns_most, compute_ns_least,
+        idle_ns_least,  -- wait for other stages of the rank that waits least in each step; null without a pipeline
         sm_clock_mhz  -- mean clock in measured steps of the GPU with the highest; null on a CPU
         -- data_ns_added: delay of the last rank to wait that waiting for data causes, mean over measured steps
-        -- profiled_steps: null without profiled steps, as all following columns except the clock
+        -- profiled_steps: null without profiled steps, as all following columns except the clock and idle_ns_least
         -- profiled_step_ns_mean: a rank's own profiled step as the profiler saw it
         -- exposed_ns_least: exposed communication of the rank with the least in each profiled step, mean over steps
         -- compute_ns_most: compute of the rank with the most in each profiled step, mean over steps
@@ -99,6 +111,7 @@ final AS (
     LEFT JOIN profiled_data_of_one USING (session_id, run_id, attempt)
     LEFT JOIN profiled USING (session_id, run_id, attempt)
     LEFT JOIN fastest USING (session_id, run_id, attempt)
+    LEFT JOIN idle_stages USING (session_id, run_id, attempt)
     LEFT JOIN clocks USING (session_id, run_id, attempt)
 )
 SELECT * FROM final;

@@ -56,6 +56,7 @@ CREATE OR REPLACE MACRO loss_name(term) AS (
     CASE term
         WHEN 'data' THEN 'waiting for data'
         WHEN 'imbalance' THEN 'waiting for slower ranks'
+        WHEN 'idle' THEN 'idle pipeline stages'
         WHEN 'communication' THEN 'exposed communication'
         WHEN 'clocks' THEN 'lower clocks'
         WHEN 'work' THEN 'slower computation'

@@ -300,8 +300,7 @@ class _Found:
 
     def steps(self, ranks: int) -> Iterator[TracedStep]:
         """Every step of the trace. `ranks`: from how many a collective of gloo gathers."""
-        threads = frozenset(event.thread for event in self._events if event.name.startswith("gloo:"))
-        computing = compute_intervals(self._events, threads)
+        computing = compute_intervals(self._events)
         collectives = sorted(
             [
                 *collective_names.of_gloo(self._messages, ranks),

@@ -25,6 +25,7 @@ _COMPILED = "## Call CompiledFxGraph"
 """torch.compile's mark around its code, whose loops on a CPU are in no operator."""
 _OPERATOR = re.compile(r"(?!c10d|_c10d)\w+::\w+")
 """`aten::mm`, `fsdp::...` or another library's; `c10d::...` are requests for collectives."""
+_POINT_TO_POINT = ("gloo:send", "gloo:recv")
 _REDUCER = "torch::distributed::reducer::"
 """DDP's copies of gradients into its buckets."""
 
@@ -125,14 +126,18 @@ def _op_profile(calls: list[Collective], window: Interval) -> OpProfile:
     )
 
 
-def compute_intervals(events: Sequence[Event], collective_threads: frozenset[int]) -> list[Interval]:
+def compute_intervals(events: Sequence[Event]) -> list[Interval]:
     """Times of computation: the device's if there are kernels, else those of the host's operators."""
     kernels = [event for event in events if event.kind == "kernel"]
     if kernels:
         return union(event.interval for event in kernels if not is_nccl(event.name))
-    return union(
-        event.interval for event in events if event.thread not in collective_threads and _computes(event)
-    )
+    # a thread of the training sends and receives, and gloo's own threads carry out the other operations
+    gloo_threads = {
+        event.thread
+        for event in events
+        if event.name.startswith("gloo:") and not event.name.startswith(_POINT_TO_POINT)
+    }
+    return union(event.interval for event in events if event.thread not in gloo_threads and _computes(event))
 
 
 def problem_of(device_type: str, kinds: Collection[str]) -> str | None:

@@ -16,7 +16,7 @@ from tests.profile_rows import add_profile
 from tests.rewriting import rewrite_steps
 from tests.unit.analysis.conftest import Ask, asks, measured
 
-PARTS = ("data_ms", "imbalance_ms", "communication_ms", "computation_ms", "other_ms")
+PARTS = ("data_ms", "imbalance_ms", "idle_ms", "communication_ms", "computation_ms", "other_ms")
 ALONE = Step(computation=400)
 """Forward 144, backward 216, optimizer 40."""
 PAIR = Step(computation=200)
@@ -30,7 +30,7 @@ def _parts(ask: Ask, workers: int) -> dict[str, float | None]:
 
 
 def _parts_are(**ms: float) -> Any:
-    expected = dict.fromkeys(("data", "imbalance", "communication", "computation", "other"), 0.0) | ms
+    expected = dict.fromkeys(("data", "imbalance", "idle", "communication", "computation", "other"), 0.0) | ms
     return pytest.approx(expected, abs=1e-6)
 
 
@@ -129,7 +129,7 @@ def test_a_rank_that_is_slow_without_operators_is_found_by_its_forward(ask):
 @ranks([[10, 72, 178, 20], [30, 72, 158, 20]], strategy="fsdp")
 def test_fsdp_without_profiled_steps_knows_its_data_alone(ask):
     unknown = dict.fromkeys(("imbalance", "communication", "computation", "other"))
-    assert _parts(ask, 2) == {"data": 30, **unknown}
+    assert _parts(ask, 2) == {"data": 30, "idle": 0, **unknown}
     assert ask("SELECT rank_step_ms_mean, known_by FROM step_parts WHERE workers = 2") == [
         {"rank_step_ms_mean": 280, "known_by": None}
     ]

@@ -61,10 +61,20 @@ def test_on_a_cpu_operators_compute_and_what_waits_or_belongs_to_gloo_does_not()
         operator("autograd::engine::evaluate_function: AddmmBackward0", 0, 100),
         operator("torch::autograd::AccumulateGrad", 60, 70),
         operator("aten::div_", 80, 90, thread=2),
+        operator("gloo:all_reduce", 75, 95, kind="user_annotation", thread=2),
         operator("FSDP::pre_forward (0)", 0, 100, kind="user_annotation"),
         operator("## Call CompiledFxGraph abc ##", 90, 95, kind="user_annotation"),
     ]
-    assert compute_intervals(events, frozenset({2})) == [(0, 10), (20, 30), (90, 95)]
+    assert compute_intervals(events) == [(0, 10), (20, 30), (90, 95)]
+
+
+def test_the_training_computes_on_the_thread_on_which_a_pipeline_sends_and_receives():
+    events = [
+        operator("gloo:recv", 0, 20, kind="user_annotation"),
+        operator("aten::mm", 20, 30),
+        operator("gloo:send", 30, 35, kind="user_annotation"),
+    ]
+    assert compute_intervals(events) == [(20, 30)]
 
 
 def test_on_a_gpu_only_its_kernels_compute():
@@ -73,7 +83,7 @@ def test_on_a_gpu_only_its_kernels_compute():
         operator("gemm", 20, 30, kind="kernel"),
         operator("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", 25, 60, kind="kernel"),
     ]
-    assert compute_intervals(events, frozenset()) == [(20, 30)]
+    assert compute_intervals(events) == [(20, 30)]
 
 
 def test_gloo_is_named_and_sized_by_what_was_asked_of_it():
