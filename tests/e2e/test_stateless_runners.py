@@ -68,7 +68,9 @@ def test_stateless_runners_compare_a_change_and_name_its_files(tmp_path: Path, n
     }  # fmt: skip
 
     def job(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        # two runs of a few milliseconds may differ by more than 5 %
         script = script.replace("suite smoke --repeats 10", "suite ./mine.yaml").replace(" 5% ", " 99% ")
+        script = script.replace("--format markdown", "--format markdown --max-regression 99%")
         said = {"GITHUB_STEP_SUMMARY": str(folder / "comparison.md"), **environment}
         return subprocess.run(
             ["bash", "-c", script], cwd=folder, env=runner | said, capture_output=True, text=True, check=False
