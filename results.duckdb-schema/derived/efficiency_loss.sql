@@ -135,7 +135,9 @@ estimates AS (
 with_shares AS (
     SELECT
         *,
-        list_position(['data', 'imbalance', 'idle', 'communication', 'clocks', 'work', 'remainder'], term) AS term_order,
+        list_position(
+            ['data', 'imbalance', 'idle', 'communication', 'clocks', 'work', 'remainder'], term
+        ) AS term_order,
         -- Means of throughputs are geometric; the remainder includes the difference that this makes.
         CASE
             WHEN term = 'remainder'
