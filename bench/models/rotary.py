@@ -14,13 +14,12 @@ Rotation = tuple[torch.Tensor, torch.Tensor]
 """Cosines [T, 1, 1, D/2] and signed sines [T, 1, 2, D/2] of every position."""
 
 
-def rotation(length: int, head_size: int, *, device: torch.device, dtype: torch.dtype) -> Rotation:
-    """Cosines and sines for positions 0 to length - 1, computed in float32 and converted to `dtype`.
+def rotation(positions: torch.Tensor, head_size: int, *, dtype: torch.dtype) -> Rotation:
+    """Cosines and sines for the positions [T], computed in float32 and converted to `dtype`.
 
     Call it in every forward pass: DDP would broadcast a buffer before each."""
-    exponents = torch.arange(0, head_size, 2, device=device, dtype=torch.float32) / head_size
-    positions = torch.arange(length, device=device, dtype=torch.float32)
-    angles = positions[:, None, None, None] * torch.pow(_BASE, -exponents)
+    exponents = torch.arange(0, head_size, 2, device=positions.device, dtype=torch.float32) / head_size
+    angles = positions.float()[:, None, None, None] * torch.pow(_BASE, -exponents)
     sines = angles.sin()
     return angles.cos().to(dtype), torch.cat([-sines, sines], dim=2).to(dtype)
 

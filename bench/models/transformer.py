@@ -138,18 +138,21 @@ class TransformerStage(nn.Module):
         self.norm = norm
         self.head = head
 
-    def forward(self, x: torch.Tensor | None, tokens: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    def forward(
+        self,
+        x: torch.Tensor | None,
+        tokens: torch.Tensor,
+        keys: torch.Tensor,
+        positions: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """The output of these layers, [B, T, d_model], or of the last stage the logits; `x`: that of the stage before,
-        null for the first."""
+        null for the first. `positions` [T] of the tokens in their sequence; null: 0 to T - 1."""
         if self.embedding is not None:
             x = self.embedding_dropout(self.embedding(tokens), keys)
         assert x is not None, "a later stage gets the output of the one before it"
-        by = rotation(
-            tokens.shape[1],
-            self.config.d_model // self.config.heads,
-            device=tokens.device,
-            dtype=_compute_dtype(x),
-        )
+        if positions is None:
+            positions = torch.arange(tokens.shape[1], device=tokens.device)
+        by = rotation(positions, self.config.d_model // self.config.heads, dtype=_compute_dtype(x))
         for layer in self.layers:
             x = layer(x, by, keys)
         if self.norm is not None and self.head is not None:
@@ -184,8 +187,10 @@ class Transformer(TransformerStage):
             for weight in (layer.attention.project.weight, last):
                 weight.mul_((2 * self.config.layers) ** -0.5)
 
-    def forward(self, tokens: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        return super().forward(None, tokens, keys)
+    def forward(  # type: ignore[override]
+        self, tokens: torch.Tensor, keys: torch.Tensor, positions: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        return super().forward(None, tokens, keys, positions)
 
     def stages(self, count: int) -> list[nn.Module]:
         """The model as `count` stages of nearly equal numbers of layers; they share its parameters.

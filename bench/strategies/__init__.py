@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from torch import nn
     from torch.distributed.tensor.parallel import ParallelStyle
 
+    Batch = dict[str, torch.Tensor]
+
 
 class Divisible(Protocol):
     """A workload that says how its model is divided; see bench/workloads. It may have only one of these methods."""
@@ -37,6 +39,10 @@ class Divisible(Protocol):
     def stages(self, model: nn.Module, count: int) -> list[nn.Module]: ...
 
     def experts(self, model: nn.Module) -> list[nn.Module]: ...
+
+    def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch: ...
+
+    def cp_batch(self, batch: Batch, *, size: int) -> tuple[Batch, dict[str, int]]: ...
 
 
 class Strategy(Protocol):

@@ -7,12 +7,13 @@ from math import prod
 from typing import Literal
 
 from bench.common.errors import InputError
+from bench.records.vocabulary import DeviceType
 
 Schedule = Literal["gpipe", "1f1b", "interleaved", "zero_bubble"]
 """Order of forward and backward of the micro-batches in a pipeline."""
 
 
-DIMENSIONS = ("dp_replicate", "dp_shard", "pp", "tp")
+DIMENSIONS = ("dp_replicate", "dp_shard", "cp", "pp", "tp")
 """The dimensions of a mesh, outermost first: ranks that share a batch are consecutive, and those of `tp`, which send
 most, are neighbours."""
 
@@ -35,6 +36,8 @@ class Layout:
     """Copies of the model that train different batches and add up their gradients."""
     dp_shard: int = 1
     """Ranks that train different batches and share one copy of the parameters, as under fsdp."""
+    cp: int = 1
+    """Ranks that each have a part of every sequence. They share one copy of the parameters, as those of dp_shard."""
     pp: int = 1
     """Ranks that each have some of the layers: the stages of a pipeline."""
     tp: int = 1
@@ -42,27 +45,33 @@ class Layout:
     ep: int = 1
     """Ranks, consecutive ones of dp_shard, that each have some of the experts."""
     sequence_parallel: bool = False
+    async_tp: bool = False
     schedule: Schedule = "1f1b"
     stages_per_rank: int = 1
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The size of each of DIMENSIONS."""
-        return self.dp_replicate, self.dp_shard, self.pp, self.tp
+        return self.dp_replicate, self.dp_shard, self.cp, self.pp, self.tp
 
     @property
     def ranks_per_batch(self) -> int:
-        return self.pp * self.tp
+        return self.cp * self.pp * self.tp
+
+    @property
+    def sharding(self) -> int:
+        """Ranks that share one copy of the parameters of their layers."""
+        return self.dp_shard * self.cp
 
     @property
     def stages(self) -> int:
         """Stages of the whole pipeline."""
         return self.pp * self.stages_per_rank
 
-    def misfit(self, world_size: int) -> str | None:
+    def misfit(self, world_size: int, device_type: DeviceType) -> str | None:
         """Why the layout does not have that many ranks; null if it has."""
         if prod(self.shape) == world_size:
-            return self._uneven_experts()
+            return self._uneven_experts() or self._unsupported(device_type)
         product = " x ".join(map(str, self.shape))
         return (
             f"a mesh of {' x '.join(DIMENSIONS)} = {product} has {prod(self.shape)} "
@@ -79,6 +88,20 @@ class Layout:
                 f"{self.dp_shard} ranks of dp_shard do not divide into groups of {self.ep} that share experts (ep): "
                 f"{self.dp_shard} / {self.ep} = {self.dp_shard / self.ep:g}"
             )
+        return None
+
+    def _unsupported(self, device_type: DeviceType) -> str | None:
+        if self.async_tp and device_type == "cpu":
+            return "async_tp reads the memory of other GPUs, which CPUs do not have: leave it out"
+        if self.cp == 1:
+            return None
+        if device_type == "cpu":
+            return (
+                "torch divides sequences among ranks (cp) on GPUs only: it has no such attention for a CPU. "
+                "strategy: {tp: {sequence_parallel: true}} also divides activations, on any device"
+            )
+        if self.pp > 1 or self.ep > 1:
+            return "cp divides the sequences of whole models: use pp: 1 and ep: 1 with it"
         return None
 
     def too_few(self, micro_batches: int) -> str | None:

@@ -1,4 +1,4 @@
-"""The common part of mesh, tp and pp: a model on one DeviceMesh, by torch's own means for each dimension."""
+"""The common part of mesh, tp, pp, ep and cp: a model on one DeviceMesh, by torch's own means for each dimension."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bench.common.dtypes import narrow_dtype
 from bench.common.errors import InputError
 from bench.strategies import _clip, _fully_sharded
-from bench.strategies._layout import DIMENSIONS, Layout
+from bench.strategies._layout import Layout
 
 if TYPE_CHECKING:
     import torch
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bench.records.run_spec import TrainSpec
     from bench.records.vocabulary import DeviceType
     from bench.strategies import Asked, Divisible
-    from bench.train.pipeline import Pipeline
+    from bench.train.context_parallel import DividedSequences
 
 
 class MeshedStrategy:
@@ -36,6 +36,7 @@ class MeshedStrategy:
         self._none = nullcontext()
         self._workload: Divisible | None = None
         self._mesh: DeviceMesh | None = None
+        self._sequences: DividedSequences | None = None
 
     @staticmethod
     @abstractmethod
@@ -43,8 +44,8 @@ class MeshedStrategy:
         """The layout of that many ranks; one of another size if they do not fit."""
 
     @classmethod
-    def misfit(cls, options: Any, world_size: int, device_type: DeviceType) -> str | None:  # noqa: ARG003
-        return cls.layout(options, world_size).misfit(world_size)
+    def misfit(cls, options: Any, world_size: int, device_type: DeviceType) -> str | None:
+        return cls.layout(options, world_size).misfit(world_size, device_type)
 
     @classmethod
     def too_few(cls, options: Any, world_size: int, micro_batches: int) -> str | None:
@@ -67,6 +68,11 @@ class MeshedStrategy:
                 "under train.precision fp16 all ranks of a mesh would have to agree on the loss's scale, which torch "
                 "cannot do for all dimensions: use bf16",
             )
+        if getattr(options, "async_tp", False) and not asked.train.compile:
+            yield (
+                "async_tp",
+                "torch.compile makes the pieces that overlap: give train.compile: true, or leave out async_tp",
+            )
         if asked.train.compile and getattr(options, "schedule", None) == "zero_bubble":
             yield (
                 "schedule",
@@ -82,6 +88,9 @@ class MeshedStrategy:
         layout = cls.layout(options, world_size)
         with torch.device("meta"):
             model = workload.model()
+        if layout.cp > 1:
+            one = torch.zeros(1, dtype=torch.int64)
+            workload.cp_batch(workload.batch(one, one), size=layout.cp)
         if isinstance(model, torch.nn.ModuleDict):
             raise InputError(
                 "model() returned an nn.ModuleDict, and a mesh divides one model: use ddp or fsdp"
@@ -90,8 +99,12 @@ class MeshedStrategy:
             raise InputError(
                 "the workload makes its own steps, which cannot pass through a pipeline: use tp or fsdp"
             )
+        if layout.cp > 1 and hasattr(workload, "step"):
+            raise InputError(
+                "the workload makes its own steps, whose sequences torch cannot divide: use tp or fsdp"
+            )
         if layout.tp > 1:
-            if train.compile and layout.dp_replicate * layout.dp_shard == 1:
+            if train.compile and layout.dp_replicate * layout.sharding == 1:
                 raise InputError(
                     "torch cannot compile the blocks of a model that tp alone divides: leave out train.compile, or add "
                     "data parallelism, as in strategy: {mesh: {tp: 2}} on 4 ranks"
@@ -114,8 +127,26 @@ class MeshedStrategy:
 
         assert self._workload is not None
         layout = self.layout(self.options, torch.distributed.get_world_size())
-        mesh = self._mesh = init_device_mesh(device.type, layout.shape, mesh_dim_names=DIMENSIONS)
+        sizes = {
+            "dp_replicate": layout.dp_replicate,
+            "dp_shard": layout.sharding,
+            "pp": layout.pp,
+            "tp": layout.tp,
+        }
+        mesh = self._mesh = init_device_mesh(device.type, tuple(sizes.values()), mesh_dim_names=tuple(sizes))
+        if layout.cp > 1:
+            from bench.train.context_parallel import DividedSequences
+
+            batches = layout.dp_replicate * layout.dp_shard
+            by_sequence = init_device_mesh(
+                device.type, (batches, layout.cp, layout.tp), mesh_dim_names=("batch", "cp", "tp")
+            )
+            self._sequences = DividedSequences(self._workload, by_sequence["cp"])
         if layout.tp > 1:
+            if layout.async_tp:
+                import torch._inductor.config as inductor
+
+                inductor._micro_pipeline_tp = True  # of this process, which has one model
             _divide_layers(model, mesh["tp"], _plan(self._workload, model, layout))
         experts = _experts(self._workload, model, layout) if layout.ep > 1 else []
         if experts:
@@ -129,7 +160,7 @@ class MeshedStrategy:
             roots = [Stage(stages[index], index, layout.stages) for index in own]
             model = Pipeline(roots)  # type: ignore[arg-type] # they are stages
         model = model.to(device)
-        if layout.dp_replicate * layout.dp_shard > 1:
+        if layout.dp_replicate * layout.sharding > 1:
             there = {id(part) for root in roots for part in root.modules()}
             self._shard([*(one for one in blocks if id(one) in there), *roots], layout, precision)
         if layout.pp > 1:
@@ -174,23 +205,45 @@ class MeshedStrategy:
     @property
     def makes_steps(self) -> bool:
         """Whether `forward_backward` takes the place of calling the model; known after `wrap`."""
+        return self._sequences is not None or self._has_stages
+
+    @property
+    def _has_stages(self) -> bool:
         return self._mesh is not None and self._mesh["pp"].size() > 1
 
     def forward_backward(
         self,
-        model: Pipeline,
+        model: Any,
         loss: Callable[[nn.Module, Any], Any],
         batches: Sequence[Any],
         ended: Callable[[Any], None],
     ) -> torch.Tensor:
-        """Forward and backward of a step's micro-batches. Returns the mean loss, or UNKNOWN_LOSS."""
-        return model.forward_backward(loss, batches, ended)
+        """Forward and backward of a step's micro-batches. Returns the mean loss, or UNKNOWN_LOSS; with divided
+        sequences the mean over this rank's part of them, whose mean over the ranks is that of whole ones."""
+        if self._sequences is None:
+            made: torch.Tensor = model.forward_backward(loss, batches, ended)
+            return made
+        losses = []
+        for number, batch in enumerate(batches):
+            with self._sequences.part_of(batch) as part, self.accumulating(model, number == len(batches) - 1):
+                one = loss(model, part) / len(batches)
+                ended("forward")
+                one.backward()
+                ended("backward")
+            losses.append(one.detach())
+        total: torch.Tensor = sum(losses[1:], start=losses[0])
+        return total
 
     def evaluate(
-        self, model: Pipeline, evaluate: Callable[[nn.Module, Any], Any], batch: Any
+        self, model: Any, evaluate: Callable[[nn.Module, Any], Any], batch: Any
     ) -> tuple[torch.Tensor, torch.Tensor | None] | None:
         """The workload's `evaluate`; null on a rank that does not see the model's output."""
-        found: tuple[torch.Tensor, torch.Tensor | None] | None = model.evaluate(evaluate, batch)
+        found: tuple[torch.Tensor, torch.Tensor | None] | None
+        if self._sequences is None:
+            found = model.evaluate(evaluate, batch)
+        else:
+            with self._sequences.part_of(batch) as part:
+                found = evaluate(model, part)
         return found
 
     def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
@@ -200,7 +253,7 @@ class MeshedStrategy:
 
     def clip(self, model: nn.Module, max_norm: float) -> None:
         assert self._mesh is not None
-        _clip.clip(model, max_norm, self._mesh.get_group("pp") if self.makes_steps else None)
+        _clip.clip(model, max_norm, self._mesh.get_group("pp") if self._has_stages else None)
 
     def validated(self, model: nn.Module) -> None:
         _fully_sharded.reshard(model)

@@ -25,6 +25,9 @@ class MeshOptions:
     dp_shard: _Size | None = None
     """Ranks that train different batches and share one copy of the parameters, as under fsdp. null: as many as the
     other dimensions leave."""
+    cp: _Size = 1
+    """Ranks that divide each sequence (context parallelism), on GPUs only. The workload says how, by its method
+    cp_batch. Parameters are sharded over these ranks, too."""
     tp: _Size = 1
     """Ranks that divide each layer (tensor parallelism). The workload says how, by its method tp_plan."""
     pp: _Size = 1
@@ -35,6 +38,9 @@ class MeshOptions:
     the workload's method experts names. Tokens travel to their experts and back."""
     sequence_parallel: bool = False
     """Also divide what lies between the layers that tp divides, along the sequence."""
+    async_tp: bool = False
+    """Cut what tp gathers and reduces into pieces, which overlap with its products. It needs sequence_parallel,
+    train.compile, and NVIDIA GPUs that reach each other's memory."""
     schedule: Schedule = "1f1b"
     """Order of the micro-batches in the pipeline. `gpipe`: all forward, then all backward; `1f1b`: alternately;
     `interleaved`: likewise, with several stages per rank; `zero_bubble`: backward of the weights fills the gaps."""
@@ -49,6 +55,10 @@ class MeshOptions:
         stages_of_a_rank("mesh", self.schedule, self.stages_per_rank)
         if self.sequence_parallel and self.tp == 1:
             raise InputError("mesh: sequence_parallel divides what tp leaves whole: give tp: 2 or more")
+        if self.async_tp and not self.sequence_parallel:
+            raise InputError(
+                "mesh: async_tp cuts the gathers and reductions of sequence_parallel: give sequence_parallel: true"
+            )
 
 
 class Strategy(MeshedStrategy):
@@ -58,21 +68,28 @@ class Strategy(MeshedStrategy):
 
     @staticmethod
     def asks_of_workload(options: MeshOptions) -> list[str]:
-        sizes = {"tp_plan": options.tp, "stages": options.pp, "experts": options.ep}
+        sizes = {"cp_batch": options.cp, "tp_plan": options.tp, "stages": options.pp, "experts": options.ep}
         return [method for method, size in sizes.items() if size > 1]
 
     @staticmethod
     def layout(options: MeshOptions, world_size: int) -> Layout:
-        sizes: dict[str, Any] = {"tp": options.tp, "pp": options.pp}
+        sizes: dict[str, Any] = {"cp": options.cp, "tp": options.tp, "pp": options.pp}
         sizes |= {"dp_replicate": options.dp_replicate, "dp_shard": options.dp_shard}
         for name, size in sizes.items():
             if size is None:
-                known = options.tp * options.pp * (options.dp_replicate or 1) * (options.dp_shard or 1)
+                known = (
+                    options.cp
+                    * options.tp
+                    * options.pp
+                    * (options.dp_replicate or 1)
+                    * (options.dp_shard or 1)
+                )
                 sizes[name] = max(1, world_size // known)
         return Layout(
             **sizes,
             ep=options.ep,
             sequence_parallel=options.sequence_parallel,
+            async_tp=options.async_tp,
             schedule=options.schedule,
             stages_per_rank=stages_of_a_rank("mesh", options.schedule, options.stages_per_rank),
         )

@@ -52,7 +52,9 @@ class Workload(Protocol):
     # stages of a pipeline, which share its parameters. A stage is called with the output of the stage before it, null
     # for the first, and then with what the model is called with; `experts(model) -> list[nn.Module]`: modules whose
     # parameters count experts in their first dimension, and which send tokens over the process group that is set as
-    # their `group`; `count` is their number. All raise InputError if the model does not divide.
+    # their `group`; `count` is their number; `cp_batch(batch, *, size) -> tuple[Batch, dict[str, int]]`: the batch as
+    # tensors that divide along the sequences among `size` ranks, and the dimension of each that does. `loss` and
+    # `evaluate` are called with the parts. All raise InputError if the model does not divide.
     # Optional: `largest_validation_batch`: examples of a rank in one forward pass of validation, if 256 are too many.
 
     def __init__(self, options: Any, source: str, data_root: str | None, seed: int) -> None: ...

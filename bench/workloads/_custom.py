@@ -129,6 +129,7 @@ WORKLOAD = OwnPart(
         "tp_plan": ("model", "*", "size", "sequence_parallel"),
         "stages": ("model", "count"),
         "experts": ("model",),
+        "cp_batch": ("batch", "*", "size"),
     },
     defaults=Defaults,
     check=_check_attributes,

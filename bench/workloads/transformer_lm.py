@@ -235,6 +235,28 @@ class Workload:
             plan["norm"] = SequenceParallel()
         return plan
 
+    def cp_batch(self, batch: Batch, *, size: int) -> tuple[Batch, dict[str, int]]:
+        import torch
+
+        parts = 2 * size  # an early and a late part for each rank, because late positions attend to more
+        if self._length % parts:
+            raise InputError(
+                f"transformer_lm: sequence_length {self._length} does not divide into {parts} parts, two for each of "
+                f"{size} ranks of the dimension cp: {self._length} / {parts} = {self._length / parts:g}"
+            )
+        for name in ("dropout", "experts"):
+            if getattr(self.options, name):
+                raise InputError(
+                    f"transformer_lm: {name} needs whole sequences, which no rank has under cp: leave one of both out"
+                )
+        tokens = batch["tokens"]
+        divided = {
+            "tokens": tokens[:, :-1].clone(),
+            "targets": tokens[:, 1:].clone(),
+            "positions": torch.arange(self._length, device=tokens.device),
+        }
+        return {**divided, "key": batch["key"]}, {"tokens": 1, "targets": 1, "positions": 0}
+
     def experts(self, model: nn.Module) -> list[nn.Module]:
         if self.options.experts is None:
             raise InputError(
@@ -296,10 +318,15 @@ class Workload:
         from torch.nn.functional import cross_entropy
 
         losses = cross_entropy(*self._predict(model, batch), reduction="none")
-        return losses.view(-1, self._length).mean(dim=1), None
+        return losses.view(len(batch["key"]), -1).mean(dim=1), None
 
     def _predict(self, model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits float32 [B x T, vocab_size] and the target tokens, int64 [B x T]."""
         tokens = batch["tokens"].long()
-        logits = model(tokens[:, :-1], batch["key"])
-        return logits.flatten(0, 1).float(), tokens[:, 1:].flatten()
+        if "targets" in batch:  # a part of each sequence, from cp_batch
+            logits = model(tokens, batch["key"], batch["positions"])
+            targets = batch["targets"].long()
+        else:
+            logits = model(tokens[:, :-1], batch["key"])
+            targets = tokens[:, 1:]
+        return logits.flatten(0, 1).float(), targets.flatten()

@@ -69,12 +69,12 @@ def test_the_name_as_the_only_key_is_the_same_as_a_name_with_options(tmp_path: P
         (
             {"mesh": {"tp": 3}},
             {},
-            "a mesh of dp_replicate x dp_shard x pp x tp = 1 x 2 x 1 x 3 has 6 ranks, but world is 8",
+            "a mesh of dp_replicate x dp_shard x cp x pp x tp = 1 x 2 x 1 x 1 x 3 has 6 ranks, but world is 8",
         ),
         (
             {"mesh": {"dp_shard": 2, "tp": 2}},
             {},
-            "1 x 2 x 1 x 2 has 4 ranks, but world is 8",
+            "1 x 2 x 1 x 1 x 2 has 4 ranks, but world is 8",
         ),
         (
             {"mesh": {"dp_shard": None, "dp_replicate": None}},
@@ -100,6 +100,20 @@ def test_the_name_as_the_only_key_is_the_same_as_a_name_with_options(tmp_path: P
             "runs 14 micro-batches over 4 ranks in 3 rounds, which does not divide them: set train.accumulate to a "
             "multiple of 4",
         ),
+        ("cp", {}, "torch divides sequences among ranks (cp) on GPUs only"),
+        ({"mesh": {"cp": 2}}, {}, "strategy: {tp: {sequence_parallel: true}} also divides activations"),
+        ("cp", {"workload": {"name": "spiral_mlp"}}, "spiral_mlp has no method cp_batch"),
+        ({"mesh": {"tp": 2, "async_tp": True}}, {}, "give sequence_parallel: true"),
+        (
+            {"mesh": {"tp": 2, "async_tp": True, "sequence_parallel": True}},
+            {},
+            "give train.compile: true, or leave out async_tp",
+        ),
+        (
+            {"mesh": {"tp": 2, "async_tp": True, "sequence_parallel": True}},
+            {"train": {"compile": True}},
+            "reads the memory of other GPUs, which CPUs do not have",
+        ),
         ("tp", {"train": {"precision": "fp16"}}, "use bf16"),
         ("tp", {"workload": {"name": "spiral_mlp"}}, "spiral_mlp has no method tp_plan"),
         ("pp", {"workload": {"name": "mnist_cnn"}}, "mnist_cnn has no method stages"),
@@ -117,5 +131,5 @@ def test_an_automatic_size_that_the_mesh_does_not_fit_is_skipped(tmp_path: Path)
     reasons = {run.spec.world_size: run.skip_reason for run in runs}
     assert reasons[2] is reasons[4] is reasons[8] is None
     assert str(reasons[1]).startswith(
-        "a mesh of dp_replicate x dp_shard x pp x tp = 1 x 1 x 1 x 2 has 2 ranks"
+        "a mesh of dp_replicate x dp_shard x cp x pp x tp = 1 x 1 x 1 x 1 x 2 has 2 ranks"
     )

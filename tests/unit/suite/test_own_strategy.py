@@ -131,7 +131,7 @@ def test_a_packages_strategy_is_chosen_by_its_name_and_listed(folder: Path) -> N
     assert strategies.load("fine_one").__bases__[0].__module__ == "fine_ones"
     assert "\nstrategies of installed packages\nfine_one  fine_ones 1.5 (fine_ones:Mine)\n" in listed()
     (folder / "s.yaml").write_text(SUITE.replace("./mine.py:Mine", "fine_onn"))
-    with pytest.raises(InputError, match=r"must name one of the strategies ddp, .*; did you mean fine_one\?"):
+    with pytest.raises(InputError, match=r"must name one of the strategies cp, .*; did you mean fine_one\?"):
         load_suite(str(folder / "s.yaml"))
     (folder / "s.yaml").write_text(SUITE.replace("./mine.py:Mine", "fine_one"))
     assert load_suite(str(folder / "s.yaml")).cases[0].strategy.name == "fine_one"

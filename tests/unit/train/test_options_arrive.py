@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
+import torch._inductor.config as inductor
 from torch import nn
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
@@ -114,6 +115,13 @@ def _schedule(model: Any) -> Any:
     return type(model._schedule(4)).__name__
 
 
+def _cuts_messages(model: Any) -> bool:  # noqa: ARG001 - the setting is of the process
+    """Whether torch.compile cuts messages from now on; resets it."""
+    found = bool(inductor._micro_pipeline_tp)
+    inductor._micro_pipeline_tp = False
+    return found
+
+
 TP, PP = {"tp": 2, "dp_shard": 2}, {"pp": 2, "dp_shard": 2}
 MESHES = [
     Case("mesh", "dp_replicate", 2, lambda m: next(m.parameters()).device_mesh.shape, (4,), (2, 2)),
@@ -126,9 +134,11 @@ MESHES = [
         ("dp_shard",),
         ("dp_shard", "tp"),
     ),
+    Case("mesh", "cp", 2, lambda m: next(m.parameters()).device_mesh.size(), 2, 4),
     Case("mesh", "ep", 2, lambda m: m.layers[0].feed_forward.experts.group is not None, False, True),
     Case("mesh", "pp", 2, lambda m: type(m).__name__ == "Pipeline", False, True),
     Case("mesh", "sequence_parallel", True, lambda m: len(_input(m)), 1, 2),
+    Case("mesh", "async_tp", True, _cuts_messages, False, True),
     Case("mesh", "schedule", "gpipe", _schedule, "Schedule1F1B", "ScheduleGPipe"),
     Case("mesh", "stages_per_rank", 1, _stages, [0, 2], [0]),
     Case("tp", "sequence_parallel", True, lambda m: _input(m) is None, True, False),
@@ -137,7 +147,9 @@ MESHES = [
 ]
 """The effects on the first of four ranks."""
 NEEDED: dict[tuple[str, str], dict[str, Any]] = {
+    ("mesh", "cp"): {"dp_shard": 2},
     ("mesh", "sequence_parallel"): TP,
+    ("mesh", "async_tp"): TP | {"sequence_parallel": True},
     ("mesh", "schedule"): PP,
     ("mesh", "stages_per_rank"): PP | {"schedule": "interleaved"},
     ("pp", "stages_per_rank"): {"schedule": "interleaved"},

@@ -97,7 +97,7 @@ def test_attention_is_the_naive_one_in_float64() -> None:
     layer, x = CausalAttention(24, heads=3), torch.randn(2, 17, 24)
     for parameter in layer.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
-    by = rotation(17, 8, device=x.device, dtype=x.dtype)
+    by = rotation(torch.arange(17), 8, dtype=x.dtype)
     naive = np.stack([naive_attention(layer, one.double().numpy()) for one in x])
     np.testing.assert_allclose(layer(x, by).detach().numpy(), naive, rtol=1e-4, atol=1e-5)
 
@@ -105,7 +105,7 @@ def test_attention_is_the_naive_one_in_float64() -> None:
 def test_turned_queries_and_keys_know_their_distance_alone() -> None:
     torch.manual_seed(0)
     query, key = torch.randn(2, 1, 1, 1, 64, dtype=torch.float64)
-    by = rotation(40, 64, device=query.device, dtype=torch.float64)
+    by = rotation(torch.arange(40), 64, dtype=torch.float64)
     queries, keys = (rotate(one.expand(1, 40, 1, 64), by)[0, :, 0] for one in (query, key))
     products = queries @ keys.T
     for distance in (-20, 0, 7):
