@@ -1,11 +1,25 @@
-"""Calls that models under `fully_shard` need around a step."""
+"""Rules for models whose parameters are DTensors, and calls that `fully_shard` needs around a step."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch import nn
+
+    from bench.records.run_spec import TrainSpec
+
+
+def conflicts(train: TrainSpec) -> Iterator[tuple[str, str]]:
+    """What torch cannot do with parameters that are DTensors."""
+    if train.fused_optimizer and train.optimizer in ("sgd", "SGD"):
+        yield (
+            "name",
+            "torch's fused SGD cannot update divided parameters: leave out train.fused_optimizer, or use "
+            "train.optimizer: adamw",
+        )
 
 
 def synchronise(model: nn.Module, last: bool) -> None:

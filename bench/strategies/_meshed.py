@@ -62,6 +62,7 @@ class MeshedStrategy:
 
     @classmethod
     def conflicts(cls, options: Any, asked: Asked) -> Iterator[tuple[str, str]]:
+        yield from _fully_sharded.conflicts(asked.train)
         if asked.train.precision == "fp16":
             yield (
                 "name",
@@ -104,6 +105,11 @@ class MeshedStrategy:
                 "the workload makes its own steps, whose sequences torch cannot divide: use tp or fsdp"
             )
         if layout.tp > 1:
+            if train.fused_optimizer and layout.dp_replicate * layout.sharding == 1:
+                raise InputError(
+                    "torch's fused optimizers cannot update the layers that tp divides together with those that it "
+                    "leaves whole: leave out train.fused_optimizer"
+                )
             if train.compile and layout.dp_replicate * layout.sharding == 1:
                 raise InputError(
                     "torch cannot compile the blocks of a model that tp alone divides: leave out train.compile, or add "

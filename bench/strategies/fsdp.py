@@ -50,6 +50,7 @@ class Strategy:
 
     @staticmethod
     def conflicts(options: FsdpOptions, asked: Asked) -> Iterator[tuple[str, str]]:
+        yield from _fully_sharded.conflicts(asked.train)
         precision = asked.train.precision
         computes = precision if precision in ("bf16", "fp16") else "fp32"
         if options.param_dtype not in (None, "fp32", computes):

@@ -115,6 +115,8 @@ def test_the_name_as_the_only_key_is_the_same_as_a_name_with_options(tmp_path: P
             "reads the memory of other GPUs, which CPUs do not have",
         ),
         ("tp", {"train": {"precision": "fp16"}}, "use bf16"),
+        ("tp", {"train": {"optimizer": "sgd", "fused_optimizer": True}}, "torch's fused SGD cannot update divided"),
+        ("fsdp", {"train": {"optimizer": "sgd", "fused_optimizer": True}}, "use train.optimizer: adamw"),
         ("tp", {"workload": {"name": "spiral_mlp"}}, "spiral_mlp has no method tp_plan"),
         ("pp", {"workload": {"name": "mnist_cnn"}}, "mnist_cnn has no method stages"),
         ("tp", {"scaling": "weak", "global_batch": None, "batch_per_rank": 4, "world": [2, 4]}, "same ranks_per_batch"),

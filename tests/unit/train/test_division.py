@@ -45,6 +45,9 @@ LM = {
         ("pp", {}, 2, {"experts": 4}, "leave out experts, or pp"),
         ("tp", {"sequence_parallel": True}, 2, {"experts": 4}, "on other tokens"),
         ("pp", {}, 2, {"tie_embeddings": True}, "use tie_embeddings: false"),
+        ("cp", {}, 3, {}, "sequence_length 16 does not divide into 6 parts, two for each of 3 ranks"),
+        ("cp", {}, 2, {"dropout": 0.1}, "dropout needs whole sequences, which no rank has under cp"),
+        ("cp", {}, 2, {"experts": 4}, "experts needs whole sequences, which no rank has under cp"),
     ],
 )
 def test_a_model_that_does_not_divide_is_refused_before_the_session(
@@ -57,13 +60,14 @@ def test_a_model_that_does_not_divide_is_refused_before_the_session(
         "data_root": None,
         "seed": 0,
     }
-    made = workloads.make(asked | {"options": LM | workload})
+    made = workloads.make(asked | {"options": LM | {"validation_examples": 0} | workload})
+    made.prepare()
     with pytest.raises(InputError) as refused:
         strategies.suits(strategy, options, world, made, TrainSpec())  # type: ignore[arg-type] # transformer_lm has both methods
     assert message in str(refused.value)
 
 
-def test_compiled_blocks_under_tp_need_data_parallelism() -> None:
+def test_compiled_blocks_and_fused_optimizers_under_tp_need_data_parallelism() -> None:
     asked = {
         "workload": "transformer_lm",
         "source": "synthetic",
@@ -74,4 +78,7 @@ def test_compiled_blocks_under_tp_need_data_parallelism() -> None:
     made: Any = workloads.make(asked | {"options": LM})
     with pytest.raises(InputError, match=r"leave out train\.compile, or add data parallelism"):
         strategies.suits("tp", {}, 2, made, TrainSpec(compile=True))
+    with pytest.raises(InputError, match=r"leave out train\.fused_optimizer"):
+        strategies.suits("tp", {}, 2, made, TrainSpec(fused_optimizer=True))
+    strategies.suits("mesh", {"tp": 2}, 4, made, TrainSpec(fused_optimizer=True))
     strategies.suits("mesh", {"tp": 2}, 4, made, TrainSpec(compile=True))
