@@ -115,7 +115,7 @@ def _schedule(model: Any) -> Any:
     return type(model._schedule(4)).__name__
 
 
-def _cuts_messages(model: Any) -> bool:  # noqa: ARG001 - the setting is of the process
+def _cuts_messages(model: Any) -> bool:
     """Whether torch.compile cuts messages from now on; resets it."""
     found = bool(inductor._micro_pipeline_tp)
     inductor._micro_pipeline_tp = False
