@@ -5,7 +5,7 @@ Expert parallelism gives each rank of a group some of the experts: tokens travel
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import distributed as dist
@@ -71,6 +71,9 @@ class Experts(nn.Module):
 class ExpertLayer(nn.Module):
     """A router and its experts: [B, T, d_model] to the same."""
 
+    balanced: ClassVar[bool] = False
+    """Gives each expert as many tokens as every other, not those that the router chooses: for ranks that cannot read values."""
+
     def __init__(self, experts: int, per_token: int, d_model: int, width: int) -> None:
         super().__init__()
         self.per_token = per_token
@@ -85,9 +88,14 @@ class ExpertLayer(nn.Module):
         tokens = x.flatten(0, -2)
         scores = self.router(tokens).float().softmax(-1)
         weights, chosen = scores.topk(self.per_token)
+        if self.balanced:
+            chosen = torch.arange(chosen.numel(), device=chosen.device).view_as(chosen) % self.experts.count
         weights = weights / weights.sum(-1, keepdim=True)
         ones = torch.ones_like(chosen.flatten())
         counts = ones.new_zeros(self.experts.count).scatter_add(0, chosen.flatten(), ones)
+        if self.balanced:
+            numbers, experts = chosen.numel(), self.experts.count
+            counts = torch.tensor([len(range(expert, numbers, experts)) for expert in range(experts)])
         self.imbalance = self._imbalance(scores, counts) if self.training else None
         order = chosen.flatten().argsort(stable=True)
         source = order // self.per_token

@@ -115,6 +115,7 @@ class Pipeline(nn.Module):
     def __init__(self, stages: Sequence[Stage]) -> None:
         super().__init__()
         self.stages = nn.ModuleList(stages)
+        self._imagined: Sequence[Stage] = ()
 
     def connect(self, count: int, schedule: Schedule, device: torch.device, group: ProcessGroup) -> None:
         """Connect the stages, after they have been distributed further. `count`: stages on all ranks of `group`."""
@@ -127,6 +128,38 @@ class Pipeline(nn.Module):
         ]
         self._schedules: dict[int, Any] = {}
 
+    def imagine(self, every: Sequence[Stage]) -> None:
+        """For a rank without others: `every` stage of the model, from which the first step learns what they exchange.
+        Real ranks tell each other."""
+        self._imagined = every
+
+    def _connect_imagined(self, loss: Call, batch: Batch) -> None:
+        shapes: list[torch.Tensor] = [torch.zeros((), device=self._device)]
+        with torch.no_grad():
+            for stage in self._imagined:
+                stage.call, stage.batches = loss, [batch]
+                shapes.append(stage(shapes[-1], number=0))
+        for one in shapes[1:]:
+            one.requires_grad_()
+        self._connected = [
+            _TimedStage(
+                stage,
+                stage.index,
+                self._count,
+                self._device,
+                input_args=shapes[stage.index],
+                output_args=shapes[stage.index + 1],
+                group=self._group,
+            )
+            for stage in self._own()
+        ]
+        self._imagined = ()
+
+    @property
+    def own_stages(self) -> list[int]:
+        """0-based numbers of this rank's stages."""
+        return [stage.index for stage in self._own()]
+
     def _own(self) -> list[Stage]:
         return [stage for stage in self.stages if isinstance(stage, Stage)]
 
@@ -136,6 +169,8 @@ class Pipeline(nn.Module):
         """Forward and backward of the micro-batches by the schedule. Returns the mean loss, detached; on a rank without
         the last stage UNKNOWN_LOSS. The gradient is that of the mean. `ended` is called with the phase of
         each part of the work at its end, and with `idle_forward` or `idle_backward` at its begin."""
+        if self._imagined:
+            self._connect_imagined(loss, batches[0])
         for stage, connected in zip(self._own(), self._connected, strict=True):
             stage.call, stage.batches = loss, batches
             connected.ended = ended

@@ -87,7 +87,7 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
 
     device = torch.device("cpu") if job.device_index is None else torch.device("cuda", job.device_index)
     on_gpu = device.type == "cuda"
-    _configure(spec, device)
+    configure(spec, device)
     transport.request_nccl_log(os.environ, Path(job.scratch), job.rank)
     if spec.strategy != "single":
         _join(job, spec, device)
@@ -118,11 +118,11 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     from bench.train.counts import Counts
     from bench.train.validate import Validation
 
-    workload = _workload(spec)
+    workload = prepared(spec)
     memory = MemoryLimit(spec.measure.memory_limit_bytes, device)
     scratch = Path(job.scratch)
     writer = _writer(job)
-    training, model = _training(job, spec, workload, device)
+    training, model = training_of(job, spec, workload, device)
     own_code = job.rank == 0 and bool(spec.own_files or packages(spec))
     modules = own_modules.digests() if own_code else {}
     # of the first batch; 0: no tensor could be read, so nothing shows which batches are equal
@@ -210,7 +210,8 @@ def _join(job: RankJob, spec: RunSpec, device: torch.device) -> None:
         raise RuntimeError(f"the ranks could not connect to each other: {describe(error)}") from error
 
 
-def _configure(spec: RunSpec, device: torch.device) -> None:
+def configure(spec: RunSpec, device: torch.device) -> None:
+    """Set torch's threads, precision and seeds for this process."""
     import numpy
     import torch
 
@@ -228,8 +229,8 @@ def _configure(spec: RunSpec, device: torch.device) -> None:
         compilation.exclude_current_folder()
 
 
-def _workload(spec: RunSpec) -> Workload:
-
+def prepared(spec: RunSpec) -> Workload:
+    """The run's workload, with its data."""
     workload = workloads.make(spec.workload_with_data)
     workload.prepare()
     return workload
@@ -241,9 +242,10 @@ def _writer(job: RankJob) -> Writer:
     return Writer(node=job.node, local_task=job.local_task, rank=job.rank)
 
 
-def _training(
+def training_of(
     job: RankJob, spec: RunSpec, workload: Workload, device: torch.device
 ) -> tuple[Training, dict[str, int]]:
+    """The training of this rank, whose process group is joined; and the size of its model."""
     from bench import strategies
     from bench.data import loader
     from bench.measure import rank_tables

@@ -251,7 +251,7 @@ def _spec(folder: Path, **train: Any) -> RunSpec:
 def test_cudnn_benchmark_arrives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: bool) -> None:
     monkeypatch.setattr(torch.backends.cudnn, "benchmark", not asked)
     threads = torch.get_num_threads()
-    rank._configure(_spec(tmp_path, cudnn_benchmark=asked), torch.device("cpu"))
+    rank.configure(_spec(tmp_path, cudnn_benchmark=asked), torch.device("cpu"))
     torch.set_num_threads(threads)
     assert torch.backends.cudnn.benchmark is asked
 
@@ -266,5 +266,5 @@ def test_compile_mode_arrives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, m
         cuda_visible_devices=None, shares_gpus=False, rendezvous="", interface=None,
         scratch=str(tmp_path), log="", server_pid=0, variables_of_bench=[],
     )  # fmt: skip
-    rank._training(job, spec, rank._workload(spec), torch.device("cpu"))
+    rank.training_of(job, spec, rank.prepared(spec), torch.device("cpu"))
     assert given == {"mode": mode}

@@ -1,0 +1,289 @@
+"""Tensors without values: operations make memory of the right size and leave it untouched.
+
+Inside `Hollow` torch runs the real code of a rank: autograd, DDP's reducer, FSDP, DTensor. An operation computes the
+sizes of its results on the meta device, and allocates them. The kernel gives no page to memory that no one touches, so
+a model of any size needs hardly any. Small tensors whose values are known, such as an optimizer's count of steps, are
+computed. FakeTensorMode does not serve here: DDP's reducer is C++ and ends the process with its tensors."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch._C._distributed_c10d import _create_work_from_future
+from torch._ops import HigherOrderOperator, OpOverload
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_iter, tree_map_only
+
+_HERE = str(Path(__file__).parent)
+_COMPUTED_BYTES = 2**16
+"""Arguments and results together, up to which an operation on known values is computed."""
+_ATEN = torch.ops.aten
+_SHARES_STORAGE = {
+    _ATEN.set_.source_Storage,
+    _ATEN.set_.source_Storage_storage_offset,
+    _ATEN.set_.source_Tensor,
+    _ATEN.resize_.default,
+}
+"""Operations that touch no values and share or resize a storage, without saying so in their schema."""
+_READS = {_ATEN._local_scalar_dense.default, _ATEN.equal.default, _ATEN.is_nonzero.default}
+_READING_METHODS = {torch.Tensor.tolist, torch.Tensor.numpy, torch.Tensor.__array__}
+_OVERFLOW_CHECK = _ATEN._amp_foreach_non_finite_check_and_unscale_.default
+
+
+class ValueNeededError(RuntimeError):
+    """The code reads a value that no one has computed."""
+
+    def __init__(self, operation: str) -> None:
+        self.operation = operation
+        self.place = _place()
+        """File and line of the read, outside torch; null if torch itself reads."""
+        super().__init__(self.text())
+
+    def text(self) -> str:
+        """The place, the read and the remedy."""
+        where = "torch" if self.place is None else f"{self.place[0]}, line {self.place[1]}"
+        return (
+            f"{where}: the code reads a value ({self.operation}), but a shadow rank has only shapes: leave the read "
+            "out, or read only in later steps, as in every hundredth"
+        )
+
+
+def _place() -> tuple[str, int] | None:
+    frame = sys._getframe(2)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if "/torch/" not in name and not name.startswith(("<", _HERE)):
+            return name, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+class HollowStorages:
+    """The storages whose values are unknown."""
+
+    def __init__(self) -> None:
+        self._living: dict[int, Any] = {}
+
+    def add(self, tensor: torch.Tensor) -> None:
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key not in self._living:
+            self._living[key] = weakref.ref(storage, lambda _: self._living.pop(key, None))
+
+    def __contains__(self, tensor: torch.Tensor) -> bool:
+        return tensor.untyped_storage()._cdata in self._living
+
+
+class Hollow(TorchDispatchMode):
+    """Inside, operations on large or unknown values compute shapes alone.
+
+    Raises ValueNeededError if code reads an unknown value."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._hollow = HollowStorages()
+        self._methods = _ReadingMethods(self._hollow)
+
+    def __enter__(self) -> Hollow:
+        self._methods.__enter__()  # type: ignore[no-untyped-call]
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+        self._methods.__exit__(*error)  # type: ignore[no-untyped-call]
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if isinstance(func, HigherOrderOperator):
+            return func(*args, **kwargs)
+        if unwraps_first(types):
+            return NotImplemented
+        tensors = [one for one in tree_iter((args, kwargs)) if isinstance(one, torch.Tensor)]
+        if any(one.is_meta or isinstance(one, FakeTensor) for one in tensors):
+            return func(*args, **kwargs)
+        if torch.device("meta") in (one for one in tree_iter(kwargs) if isinstance(one, torch.device)):
+            return func(*args, **kwargs)
+        unknown = any(one in self._hollow for one in tensors)
+        if func in _READS or (
+            torch.Tag.dynamic_output_shape in func.tags and not _is_a_selection(func, args)
+        ):
+            if unknown:
+                raise ValueNeededError(str(func))
+            return func(*args, **kwargs)
+        if func.is_view or func in _SHARES_STORAGE:
+            return func(*args, **kwargs)
+        unknown = unknown or _draws(func) or sum(map(size_of, tensors)) > _COMPUTED_BYTES
+        if func.namespace == "c10d":
+            return self._collective(func, args, kwargs, unknown=unknown)
+        if func._schema.name in (
+            "_c10d_functional::wait_tensor",
+            "_c10d_functional::wait_tensors",
+            "_c10d_functional::_wrap_tensor_autograd",
+        ):
+            return args[0]
+        return self._operation(func, args, kwargs, unknown=unknown)
+
+    def _operation(self, func: OpOverload, args: Any, kwargs: Any, *, unknown: bool) -> Any:
+        returned, written, makes_new = _aliases(func)
+        if not makes_new:
+            if not unknown:
+                return func(*args, **kwargs)
+            self._written(func, args, kwargs, written)
+            found = tuple(_argument(func, args, kwargs, one) for one in returned if one is not None)
+            return found[0] if len(found) == 1 else found or None
+        shapes = _Shapes()
+        try:
+            made = func(*shapes.of(args), **shapes.of_keywords(kwargs))
+        except NotImplementedError:  # it has no rule for shapes: its values are computed, and mean nothing
+            made = func(*args, **kwargs)
+            if unknown:
+                self._all_unknown(made)
+            return made
+        bytes_made = sum(size_of(one) for one in tree_iter(made) if isinstance(one, torch.Tensor))
+        if not unknown and bytes_made <= _COMPUTED_BYTES:
+            return func(*args, **kwargs)
+        self._written(func, args, kwargs, written)
+        outputs = made if isinstance(made, tuple) else (made,)
+        found = tuple(
+            tree_map_only(torch.Tensor, partial(self._allocated, shapes), one)
+            if alias is None
+            else _argument(func, args, kwargs, alias)
+            for one, alias in zip(outputs, returned, strict=True)
+        )
+        return found if isinstance(made, tuple) else found[0]
+
+    def _collective(self, func: OpOverload, args: Any, kwargs: Any, *, unknown: bool) -> Any:
+        """The result of an operation of a process group, as if all ranks had taken part. The first argument is what it
+        writes, or sends."""
+        outputs = [one for one in tree_iter(args[0]) if isinstance(one, torch.Tensor)]
+        if not unknown:
+            func(*args, **kwargs)  # the fake group gives every rank this rank's values
+        elif func._schema.name != "c10d::send":
+            self._all_unknown(outputs)
+        future: torch.futures.Future[Any] = torch.futures.Future()
+        future.set_result(outputs)
+        work = _create_work_from_future(future).boxed()
+        return work if len(func._schema.returns) == 1 else (args[0], work)
+
+    def _allocated(self, shapes: _Shapes, shape: torch.Tensor) -> torch.Tensor:
+        shared = shapes.origin_of(shape)
+        if shared is not None:
+            return shared.as_strided(
+                shape.size(), shape.stride(), shared.storage_offset() + shape.storage_offset()
+            )
+        made = torch.empty_strided(shape.size(), shape.stride(), dtype=shape.dtype, device="cpu")
+        self._hollow.add(made)
+        return made
+
+    def _written(self, func: OpOverload, args: Any, kwargs: Any, names: tuple[str, ...]) -> None:
+        for name in names:
+            if func is _OVERFLOW_CHECK and name == "found_inf":
+                continue  # no gradient overflows
+            self._all_unknown(_argument(func, args, kwargs, name))
+
+    def _all_unknown(self, made: Any) -> None:
+        for one in tree_iter(made):
+            if isinstance(one, torch.Tensor):
+                self._hollow.add(one)
+
+
+class _ReadingMethods(TorchFunctionMode):
+    """Refuses the methods that read memory without an operation."""
+
+    def __init__(self, hollow: HollowStorages) -> None:
+        super().__init__()
+        self._hollow = hollow
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in _READING_METHODS and type(args[0]) in _PLAIN and args[0] in self._hollow:
+            raise ValueNeededError(f"{func.__name__}()")
+        return func(*args, **(kwargs or {}))
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def unwraps_first(types: Any) -> bool:
+    """Whether the arguments have a subclass, such as a DTensor, which replaces the operation by others of its own."""
+    return any(one not in _PLAIN and one is not FakeTensor and _unwraps(one) for one in types)
+
+
+@cache
+def _unwraps(kind: type[Any]) -> bool:
+    return kind.__torch_dispatch__ is not torch._C._disabled_torch_dispatch_impl
+
+
+def _is_a_selection(func: OpOverload, args: Any) -> bool:
+    """Whether it is an index by numbers, whose result has the shape of the numbers; a boolean mask must be read."""
+    is_index = func._schema.name.startswith(("aten::index", "aten::_unsafe_index"))
+    return is_index and not any(one is not None and one.dtype in (torch.bool, torch.uint8) for one in args[1])
+
+
+def size_of(tensor: torch.Tensor) -> int:
+    """Bytes of the tensor's elements."""
+    return tensor.numel() * tensor.element_size()
+
+
+class _Shapes:
+    """The arguments of an operation on the meta device."""
+
+    def __init__(self) -> None:
+        self._origins: dict[int, torch.Tensor] = {}
+
+    def of(self, arguments: Any) -> Any:
+        return tree_map_only(torch.Tensor, self._on_meta, arguments)
+
+    def of_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
+        shapes: dict[str, Any] = self.of(keywords)
+        if "device" in shapes:
+            shapes["device"] = torch.device("meta")
+            shapes.pop("pin_memory", None)
+        return shapes
+
+    def _on_meta(self, tensor: torch.Tensor) -> torch.Tensor:
+        shape = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
+        self._origins[shape.untyped_storage()._cdata] = tensor
+        return shape
+
+    def origin_of(self, result: torch.Tensor) -> torch.Tensor | None:
+        """The argument whose storage the result has, although the operation's schema does not say so; null if none."""
+        return self._origins.get(result.untyped_storage()._cdata)
+
+
+@cache
+def _draws(func: OpOverload) -> bool:
+    """Whether it draws random numbers other than integers, which choose examples: parameters are never known."""
+    integers = func._schema.name.startswith(("aten::randint", "aten::randperm", "aten::random_"))
+    return torch.Tag.nondeterministic_seeded in func.tags and not integers
+
+
+@cache
+def _aliases(func: OpOverload) -> tuple[tuple[str | None, ...], tuple[str, ...], bool]:
+    """For each result the argument that it is, null if it is new; the arguments that are written; whether there is a
+    new result."""
+    schema = func._schema
+    written = {
+        next(iter(one.alias_info.before_set), one.name): one.name
+        for one in schema.arguments
+        if one.alias_info is not None and one.alias_info.is_write
+    }
+    returned = tuple(
+        None if one.alias_info is None else written.get(next(iter(one.alias_info.before_set), ""))
+        for one in schema.returns
+    )
+    return returned, tuple(written.values()), None in returned
+
+
+def _argument(func: OpOverload, args: Any, kwargs: Any, name: str) -> Any:
+    if name in kwargs:
+        return kwargs[name]
+    index = next(number for number, one in enumerate(func._schema.arguments) if one.name == name)
+    return args[index] if index < len(args) else None

@@ -1,0 +1,120 @@
+"""The findings of a shadow rank: messages and memory of one step. Without torch."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """One message of a rank in a step."""
+
+    op: str
+    """As in the table `profile_collectives`: `all_reduce`, `all_gather`, ...; also `send` and `recv`."""
+    group: str
+    """The dimension of the mesh, such as `tp`; `world` if the group has all ranks and no such name."""
+    group_size: int
+    group_nodes: int
+    """Nodes that the group's ranks are on."""
+    phase: str
+    """`data`, `forward`, `backward` or `optimizer`."""
+    micro_batch: int
+    """0-based; that of the last one in the phase optimizer."""
+    message_bytes: int
+    """The larger of the rank's input and output, as nccl-tests counts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageSum:
+    """The messages of a step that differ only in size or micro-batch."""
+
+    op: str
+    group: str
+    group_size: int
+    group_nodes: int
+    phase: str
+    messages: int
+    message_bytes: int
+    """Bytes of all of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeakMemory:
+    """Bytes that torch has allocated for tensors at the peak of a step, by kind."""
+
+    parameters: int
+    """This rank's part."""
+    buffers: int
+    gradients: int
+    optimizer: int
+    """The optimizer's state, and the average of the parameters."""
+    activations: int
+    """All else: results that backward needs, the batch, temporary tensors."""
+    communication: int
+    """Gathered parameters, and what process groups read and write."""
+
+    @property
+    def total(self) -> int:
+        return sum(dataclasses.asdict(self).values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shadow:
+    """A shadow rank's step, after the first ones, in which torch learns the order of gradients."""
+
+    rank: int
+    stages: tuple[int, ...] | None
+    """0-based stages of the pipeline that the rank has; null without a pipeline."""
+    parameters: int
+    """Elements of the model's parameters on this rank."""
+    messages: tuple[Message, ...]
+    """In the order in which the rank started them."""
+    memory: PeakMemory
+    seconds: float
+    """Time that the shadow took."""
+    ram_bytes: int
+    """Peak of the resident memory of its process."""
+    notes: tuple[str, ...] = ()
+    """Assumptions of the shadow."""
+
+    def sums(self) -> list[MessageSum]:
+        """The messages by phase, group and operation, in the order of their first one."""
+        found: dict[tuple[Any, ...], list[Message]] = {}
+        for one in self.messages:
+            found.setdefault((one.phase, one.group, one.group_size, one.group_nodes, one.op), []).append(one)
+        return [
+            MessageSum(
+                phase=phase,
+                group=group,
+                group_size=size,
+                group_nodes=nodes,
+                op=op,
+                messages=len(alike),
+                message_bytes=sum(one.message_bytes for one in alike),
+            )
+            for (phase, group, size, nodes, op), alike in found.items()
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Shadow:
+        stages = value["stages"]
+        return cls(
+            **{
+                **value,
+                "stages": None if stages is None else tuple(stages),
+                "messages": tuple(Message(**one) for one in value["messages"]),
+                "memory": PeakMemory(**value["memory"]),
+                "notes": tuple(value["notes"]),
+            }
+        )
+
+
+def total_bytes(messages: Iterable[Message | MessageSum]) -> int:
+    """Bytes of all these messages."""
+    return sum(one.message_bytes for one in messages)

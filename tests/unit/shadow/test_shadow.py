@@ -1,0 +1,73 @@
+"""A shadow of one rank of thousands, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from runs import PARAMETERS, runs
+
+from bench.common.errors import InputError
+from bench.shadow.records import Shadow, total_bytes
+from bench.shadow.shadow import shadow
+
+
+def test_a_rank_of_4096_under_ddp_reduces_every_gradient_once(tmp_path: Path) -> None:
+    (spec,) = runs(tmp_path, {"ddp": {"strategy": "ddp", "world": [4096]}})
+    found = shadow(spec, 4095)
+    (reduced,) = found.sums()
+    assert (reduced.op, reduced.group, reduced.group_size, reduced.group_nodes) == (
+        "all_reduce",
+        "world",
+        4096,
+        512,
+    )
+    assert (reduced.phase, reduced.message_bytes) == ("backward", 4 * PARAMETERS)
+    assert {one.micro_batch for one in found.messages} == {3}
+    assert (found.parameters, found.memory.parameters) == (PARAMETERS, 4 * PARAMETERS)
+    assert found.memory.optimizer >= 8 * PARAMETERS  # AdamW's two moments
+    assert Shadow.from_json(found.to_json()) == found
+
+
+def test_hybrid_sharding_gathers_within_a_node_and_reduces_between_nodes(tmp_path: Path) -> None:
+    (spec,) = runs(tmp_path, {"fsdp": {"strategy": {"fsdp": {"shard_size": 8}}, "world": [64]}})
+    found = shadow(spec)
+    gathers = [one for one in found.messages if one.op == "all_gather"]
+    assert {(one.group, one.group_size, one.group_nodes) for one in gathers} == {("shard", 8, 1)}
+    # each unit for the forward and the backward of four micro-batches
+    assert len(gathers) == 2 * 4 * 5
+    assert total_bytes(gathers) == 2 * 4 * 4 * PARAMETERS
+    reduced = [one for one in found.messages if one.group == "replicate"]
+    assert {(one.op, one.group_size, one.group_nodes) for one in reduced} == {("all_reduce", 8, 8)}
+    assert total_bytes(reduced) == 4 * PARAMETERS / 8
+    assert found.parameters == PARAMETERS / 8
+
+
+MODEL = """
+from torch import nn
+import torch
+
+class Looks:
+    def model(self):
+        return nn.Linear(64, 64)
+    def batch(self, places, keys):
+        return {"x": torch.zeros(len(places), 64)}
+    def loss(self, model, batch):
+        out = model(batch["x"])
+        return out.mean() * out.max().item()
+"""
+
+
+def test_a_model_that_reads_a_value_is_refused_with_the_line_of_the_read(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    case = {
+        "strategy": "ddp",
+        "world": [8],
+        "workload": {"name": "./model.py:Looks"},
+        "data": {"source": "synthetic"},
+    }
+    os.chdir(tmp_path)
+    (spec,) = runs(tmp_path, {"looks": case})
+    with pytest.raises(InputError, match=r"looks: .*model\.py, line 12: the code reads a value"):
+        shadow(spec)
