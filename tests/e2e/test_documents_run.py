@@ -186,6 +186,9 @@ ELSEWHERE = {
     "ci/test e2e": "runs this test",
     "ci/test cluster": "runs after this test",
     "ci/test tree": "runs after this test",
+    "ci/network --mbit 400 -- .venv/bin/bench suite collectives --quick --case across_nodes --world 2x1": (
+        "test_known_network.py"
+    ),
     "mpiexec -n 2 --map-by ppr:1:node --bind-to none bench suite ddpm_scaling": "test_any_launcher.py, on one node",
     "mpiexec -n 2 -ppn 1 bench run -- python train.py": "test_any_launcher.py, on one node",
     **{command: "cluster/test_cluster_page.py" for command in shown_commands() if needs_a_cluster(command)},
