@@ -1,0 +1,68 @@
+"""The order of a rank's work in a pipeline, by schedule.
+
+The orders are those of torch.distributed.pipelining, with which a test compares them: GPipe (Huang et al. 2019,
+arXiv:1811.06965), 1F1B and its interleaved form (Narayanan et al. 2021, arXiv:2104.04473), and zero bubble, ZB1P (Qi et
+al. 2023, arXiv:2401.10241).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bench.strategies._layout import Schedule
+
+Part = Literal["forward", "backward", "backward_input", "backward_weight"]
+
+
+@dataclass(frozen=True)
+class Action:
+    """A rank's work on a micro-batch in a stage."""
+
+    part: Part
+    stage: int
+    """0-based, over all ranks; rank r has the stages r, r + ranks, r + 2 ranks, ..."""
+    micro_batch: int
+
+
+def order(
+    schedule: Schedule, rank: int, *, ranks: int, stages_per_rank: int, micro_batches: int
+) -> list[Action]:
+    """All that a rank does in a step, in order."""
+    rounds = max(1, micro_batches // ranks)
+    per_round = micro_batches if schedule in ("gpipe", "1f1b") else micro_batches // rounds
+    forwards = stages_per_rank * micro_batches
+    later = ranks - 1 - rank
+    before = {
+        "gpipe": forwards,
+        "1f1b": later,
+        "interleaved": (stages_per_rank - 1) * per_round + 2 * later,
+        "zero_bubble": (stages_per_rank - 1) * per_round + later,
+    }
+    warmup = min(before[schedule], forwards)
+    splits = schedule == "zero_bubble"
+    done: dict[tuple[Part, int], int] = {}
+    actions: list[Action] = []
+
+    def add(part: Part, local_stage: int) -> None:
+        stage = local_stage * ranks + rank
+        micro_batch = done.get((part, stage), 0)
+        done[part, stage] = micro_batch + 1
+        actions.append(Action(part, stage, micro_batch))
+
+    def backward_stage(number: int) -> int:
+        return stages_per_rank - 1 - number // per_round % stages_per_rank
+
+    weights = 0
+    for number in range(warmup + forwards):
+        if number < forwards:
+            add("forward", number // per_round % stages_per_rank)
+        if number >= warmup:
+            add("backward_input" if splits else "backward", backward_stage(number - warmup))
+            if splits and number - warmup >= rank:
+                add("backward_weight", backward_stage(weights))
+                weights += 1
+    if splits:
+        for number in range(weights, forwards):
+            add("backward_weight", backward_stage(number))
+    return actions
