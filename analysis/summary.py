@@ -62,6 +62,7 @@ def show(
         utilisation, perturbation = rows("utilisation"), rows("perturbation")
         batches, laws, to_target = rows("batch_limits"), rows("scaling_law"), rows("target_efficiency")
         losses = lost_efficiency.explained(rows("efficiency_loss"))
+        by_group = rows("communication_by_group")
         diagnosed = findings.read(connection, session_id)
         differing = unlike_runs.read(connection, session_id)
         of_machine = machine.read(connection, session_id)
@@ -91,7 +92,7 @@ def show(
         *target.censored(to_target),
         *limits(batches),
         *compiling(runs),
-        *lost_efficiency.lines(points, losses),
+        *lost_efficiency.lines(points, losses, by_group),
         *findings.lines(diagnosed, points, results, printable, program, out.width),
         *recorder_overhead.lines(perturbation),
         *peaks(laws),

@@ -20,10 +20,16 @@ Figures = tuple[float, float, float, float]
 """Figures of a step, in ms: the step, communication, exposed communication, compute."""
 Ops = Mapping[str, tuple[int, int, int]]
 """op -> calls, bytes, ns of a rank in a step."""
+Groups = Mapping[str, tuple[int, int, int, int, int]]
+"""Description of a process group -> its ranks, calls, bytes, ns, and ns without computation, of a rank in a step."""
 
 
 def add_profile(
-    session: Path, figures: Callable[[RunSpec, int], Figures | None], ops: Ops, steps: int = 2
+    session: Path,
+    figures: Callable[[RunSpec, int], Figures | None],
+    ops: Ops,
+    steps: int = 2,
+    groups: Groups | None = None,
 ) -> None:
     """Write profiled steps with `figures(spec, rank)` for every ok run; runs with None get no such step."""
     for run_json in sorted(session.glob("*/run.json")):
@@ -41,6 +47,15 @@ def add_profile(
             rank_tables.append(
                 folder, "profile_collectives", writer, np.array(of_ops, TABLES["profile_collectives"])
             )
+            of_groups = [
+                (100 + step, name, name, *said)
+                for step in range(steps)
+                for name, said in (groups or {}).items()
+            ]
+            if of_groups:
+                rank_tables.append(
+                    folder, "profile_groups", writer, np.array(of_groups, TABLES["profile_groups"])
+                )
         write_parquet.write_rank_tables(folder, folder, (spec.session_id, spec.run_id, spec.attempt))
         for raw in folder.glob("profile*.raw"):
             raw.unlink()

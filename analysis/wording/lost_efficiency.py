@@ -26,9 +26,10 @@ def explained(losses: Sequence[Row]) -> list[Row]:
     return [loss for loss in losses if place_of(loss) in known]
 
 
-def lines(points: Sequence[Row], losses: Sequence[Row]) -> Iterator[str]:
-    """A line for each case that loses most, at its largest size, in the order of `points`. `points` are rows of
-    scaling, `losses` of efficiency_loss."""
+def lines(points: Sequence[Row], losses: Sequence[Row], by_group: Sequence[Row]) -> Iterator[str]:
+    """A line for each case that loses most, at its largest size, in the order of `points`. A mesh has a second one with
+    the exposed communication over each dimension. `points` are rows of scaling, `losses` of efficiency_loss, `by_group`
+    of communication_by_group."""
     by_place: dict[tuple[object, ...], list[Row]] = {}
     for loss in explained(losses):
         by_place.setdefault(place_of(loss), []).append(loss)
@@ -42,6 +43,8 @@ def lines(points: Sequence[Row], losses: Sequence[Row]) -> Iterator[str]:
     for point in compared:
         if point in shown:
             yield f"  {point['case_name']} on {size_of(point)}{_loss(point, by_place[place_of(point)])}"
+            if dimensions := _by_dimension([row for row in by_group if place_of(row) == place_of(point)]):
+                yield f"    exposed communication of a profiled step: {dimensions}"
     if len(compared) > len(shown):
         yield f"  and {counted(len(compared) - len(shown), 'more cases')}, more efficient by their points"
 
@@ -63,6 +66,23 @@ def _loss(point: Row, terms: Sequence[Row]) -> str:
         is_shown = point["efficiency_lo"] is not None and 1 - point["efficiency_lo"] < LEAST
         return f": {amount} was lost" if is_shown else f": {amount} was lost, by the point alone"
     return f" loses {numbers.percent(lost)[0]}: {_parts(terms)}"
+
+
+def _by_dimension(groups: Sequence[Row]) -> str:
+    """The share of each process group; empty unless there are several."""
+    known = sorted(
+        (row for row in groups if row["exposed_share"] is not None),
+        key=lambda row: row["exposed_share"],
+        reverse=True,
+    )
+    if len(known) < 2:
+        return ""
+    named = [row for row in known if row["exposed_share"] >= LEAST]
+    ends = ("exposed_share", "exposed_share_lo", "exposed_share_hi")
+    return ", ".join(
+        f"{row['dimension']} {' '.join(filter(None, numbers.percent(*(row[end] for end in ends))))}"
+        for row in named
+    )
 
 
 def _parts(terms: Sequence[Row]) -> str:

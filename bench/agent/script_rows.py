@@ -87,6 +87,7 @@ def _groups(number: int, step: StepProfile, used: list[dict[str, Any]]) -> Itera
             group["calls"],
             UNKNOWN if known is None else known,
             UNKNOWN if total is None else total.time_ns,
+            UNKNOWN if total is None else total.exposed_ns,
         )
 
 

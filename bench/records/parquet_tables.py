@@ -123,6 +123,7 @@ PARQUET_TABLES: dict[str, dict[str, Column]] = {
         "calls": _INTEGER,
         "message_bytes": _BIGINT,
         "time_ns": _BIGINT,
+        "exposed_ns": _BIGINT,
     },
     "rank_places": {
         "rank": _KEY,

@@ -17,6 +17,7 @@ from bench.train import memory_limit, selfcheck
 if TYPE_CHECKING:
     import torch
 
+    from bench.measure.profile.collective_names import Sent
     from bench.measure.rank_tables import Writer
     from bench.records.run_spec import RunSpec
     from bench.strategies import Strategy
@@ -30,10 +31,17 @@ def profiled_steps(spec: RunSpec) -> int:
 
 def batches_after(spec: RunSpec, strategy: Strategy, trained: int) -> int:
     """Number of optimizer steps after the `trained` ones. The profiled steps and the unsynchronised steps each begin
-    with a step that is not recorded."""
+    with a step that is not recorded; under a mesh, one more tells the dimension of each message."""
     steps = profiled_steps(spec)
     kinds = 2 if hasattr(strategy, "unsynchronised") else 1
-    return 2 * selfcheck.pairs_of(spec, trained) + (kinds * (1 + steps) if steps else 0)
+    more = kinds * (1 + steps) + _has_dimensions(spec, strategy) if steps else 0
+    return 2 * selfcheck.pairs_of(spec, trained) + more
+
+
+def _has_dimensions(spec: RunSpec, strategy: Strategy) -> bool:
+    """Whether a step's messages are recorded, which says over which dimension of a mesh each goes. torch.compile would
+    compile the step again for that."""
+    return hasattr(strategy, "layout") and spec.world_size > 1 and not spec.train.compile
 
 
 def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> str | None:
@@ -60,6 +68,10 @@ def _profile(training: Training, clock: Clock, scratch: Path, writer: Writer) ->
     from bench.train.profiling import Profiling
 
     spec = training.spec
+    sent: list[Sent] = []
+    groups: dict[str, tuple[str, int]] = {}
+    if _has_dimensions(spec, training.strategy):
+        sent, groups = _messages_of_a_step(training)
     sharded_over = spec.strategy_options.get("shard_size") or spec.world_size
     profiling = Profiling(
         scratch,
@@ -67,6 +79,8 @@ def _profile(training: Training, clock: Clock, scratch: Path, writer: Writer) ->
         training.device,
         gathering_ranks=min(sharded_over, spec.world_size),
         trace=spec.trace,
+        sent=sent,
+        groups=groups,
     )
     try:
         clock.resume()
@@ -86,6 +100,20 @@ def _profile(training: Training, clock: Clock, scratch: Path, writer: Writer) ->
         clock.abandon()
         raise
     return profiling.problem
+
+
+def _messages_of_a_step(training: Training) -> tuple[list[Sent], dict[str, tuple[str, int]]]:
+    """The messages of one step in their order, and description and ranks of each process group."""
+    from bench.measure.profile.collective_names import Sent
+    from bench.shadow.messages import MessageRecorder
+
+    with MessageRecorder() as recorder:
+        training.unrecorded_step()
+    groups = {one.group.group_name: (one.group.group_desc, one.group.size()) for one in recorder.sent}
+    sent = [
+        Sent(op=one.op, message_bytes=one.message_bytes, group=one.group.group_name) for one in recorder.sent
+    ]
+    return sent, groups
 
 
 class _Unsynchronised:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import math
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,16 +19,17 @@ from torch.profiler import ProfilerActivity, record_function
 
 from bench.measure import rank_tables
 from bench.measure.profile import collective_names
-from bench.measure.profile.collective_names import Message, NcclKernel
+from bench.measure.profile.collective_names import Message, NcclKernel, Sent
 from bench.measure.profile.profiled_step import (
     Event,
+    StepProfile,
     compute_intervals,
     is_nccl,
     problem_of,
     profile,
     windows,
 )
-from bench.measure.rank_tables import TABLES, Writer
+from bench.measure.rank_tables import TABLES, UNKNOWN, Writer
 
 _MARK = "bench.step "
 _KINDS = ("cpu_op", "user_annotation", "kernel")
@@ -40,9 +41,21 @@ class Profiling:
     """One rank's profiled steps."""
 
     def __init__(
-        self, scratch: Path, writer: Writer, device: torch.device, *, gathering_ranks: int, trace: bool
+        self,
+        scratch: Path,
+        writer: Writer,
+        device: torch.device,
+        *,
+        gathering_ranks: int,
+        trace: bool,
+        sent: Sequence[Sent] = (),
+        groups: Mapping[str, tuple[str, int]] | None = None,
     ) -> None:
-        """`gathering_ranks`: the number of ranks over which parameters are sharded, if they are."""
+        """`gathering_ranks`: the number of ranks over which parameters are sharded, if they are. `sent`: the messages
+        of a step in their order, and `groups`: description and ranks of each process group, by torch's name; if they
+        are known, there are rows for each group."""
+        self._sent = sent
+        self._groups = groups or {}
         self._gathering_ranks = gathering_ranks
         self._scratch = scratch
         self._writer = writer
@@ -92,8 +105,18 @@ class Profiling:
         ]
         compute = compute_intervals(events)
         for number, window in sorted(windows(events, _MARK)):
-            for table, rows in profile(window, compute, collectives).rows(number).items():
+            begun = [each for each in collectives if window[0] <= each.begin_ns < window[1]]
+            step = profile(window, compute, collective_names.with_groups(begun, self._sent))
+            for table, rows in step.rows(number).items():
                 self._rows(table, rows)
+            self._rows("profile_groups", list(self._of_groups(number, step)))
+
+    def _of_groups(self, number: int, step: StepProfile) -> Iterator[tuple[Any, ...]]:
+        for name, each in step.groups.items():
+            if name is not None and name in self._groups:
+                description, ranks = self._groups[name]
+                sent = UNKNOWN if each.message_bytes is None else each.message_bytes
+                yield number, name, description, ranks, each.calls, sent, each.time_ns, each.exposed_ns
 
     def _rows(self, table: str, rows: list[tuple[Any, ...]]) -> None:
         if rows:

@@ -76,6 +76,14 @@ parts AS (
     FROM step_parts
     WHERE known_by = 'profiled'
 ),
+dimensions AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        if(count(*) > 1, arg_max(dimension, exposed_ms), NULL) AS most_exposed_dimension
+    FROM communication_by_group
+    WHERE exposed_ms > 0
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
 final AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -97,8 +105,10 @@ final AS (
             false
         ) AS is_decided,
         idle_share,           -- of a pipeline, mean over its positions: waiting for other stages; null without one
-        communication_share   -- exposed communication of a step, from profiled steps; null if none were profiled
+        communication_share,  -- exposed communication of a step, from profiled steps; null if none were profiled
+        most_exposed_dimension  -- dimension with most of that; null if there is only one, or no profiled step
     FROM with_interval
+    LEFT JOIN dimensions USING (session_id, case_name, nodes, ranks_per_node, threads)
     LEFT JOIN idle USING (session_id, case_name, nodes, ranks_per_node, threads)
     LEFT JOIN parts USING (session_id, case_name, nodes, ranks_per_node, threads)
 )

@@ -19,7 +19,11 @@ WITH others AS (
                 WHEN idle_share >= 0.1 AND idle_share >= coalesce(communication_share, 0)
                 THEN format('{} waits for its stages {} of the time', case_name, percent_text(idle_share))
                 WHEN communication_share >= 0.1
-                THEN format('{} communicates {} of the time', case_name, percent_text(communication_share))
+                THEN format(
+                    '{} communicates {} of the time{}',
+                    case_name, percent_text(communication_share),
+                    coalesce(', most of it over ' || most_exposed_dimension, '')
+                )
             END,
             '; ' ORDER BY time_ratio
         ) AS reasons,

@@ -1,5 +1,5 @@
--- One row per process group that began collectives in a profiled step of a rank. Only of scripts: a training of ours uses
--- one group, or the two of its strategy.
+-- One row per process group that began collectives in a profiled step of a rank. Only of scripts, traces and meshes,
+-- whose dimensions are groups: any other training has one group, or the two of its strategy.
 CREATE TABLE profile_groups (
     session_id VARCHAR,
     run_id VARCHAR,
@@ -13,5 +13,6 @@ CREATE TABLE profile_groups (
     calls INTEGER,                 -- collectives that the rank began
     -- message_bytes: sum over the calls, counted as in collectives; null: unknown, as for several groups of gloo
     message_bytes BIGINT,
-    time_ns BIGINT                 -- union of the calls' intervals; null: unknown
+    time_ns BIGINT,                -- union of the calls' intervals; null: unknown
+    exposed_ns BIGINT              -- part of time_ns in which the rank computed nothing; null: unknown
 );

@@ -135,7 +135,7 @@ def _rows(trace: RankTrace, step: TracedStep) -> Iterator[tuple[str, Row]]:
             group = trace.groups[name]
             yield "profile_groups", {
                 "group_name": name, "description": group.description, "ranks": group.ranks, "calls": each.calls,
-                "message_bytes": each.message_bytes, "time_ns": each.time_ns,
+                "message_bytes": each.message_bytes, "time_ns": each.time_ns, "exposed_ns": each.exposed_ns,
             }  # fmt: skip
 
 

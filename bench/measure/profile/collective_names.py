@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 CONTROL = "control"
 _BYTES = {
@@ -29,6 +29,8 @@ _OPS = {
     "reduce": "reduce",
     "alltoall": "all_to_all",
     "barrier": "barrier",
+    "send": "send",
+    "recv": "recv",
 }
 _OLD_KERNEL = re.compile(r"nccl([A-Za-z]+?)(?:(?:Ring|Tree|CollNet)(?:LL|LL128)?)?Kernel")
 _OTHER_WORDS = re.compile(r"_|base|coalesced|into|tensor|single|v$")
@@ -61,6 +63,16 @@ class Message:
     dtype: str
     has_shapes: bool = True
     """Whether torch's profiler recorded shapes; otherwise `elements` is empty."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """A message that a rank asked a process group for."""
+
+    op: str
+    message_bytes: int
+    group: str
+    """torch's name of the process group."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +111,25 @@ def of_gloo(messages: Iterable[Message], ranks: int) -> list[Collective]:
                 message_bytes=bytes_of(elements, message.dtype) if is_known else None,
             )
         )
+    return found
+
+
+def with_groups(collectives: Iterable[Collective], sent: Sequence[Sent]) -> list[Collective]:
+    """The collectives of a step in order of their begin, each with its group. gloo's events do not tell it: a
+    collective without one belongs to the earliest message of the same kind and size that is left of `sent`, or of a
+    reduce-scatter, which gloo carries out as an all-reduce."""
+    left: dict[tuple[str, int | None], deque[str]] = {}
+    for message in sent:
+        left.setdefault((message.op, message.message_bytes), deque()).append(message.group)
+    found = []
+    for each in sorted(collectives, key=lambda each: each.begin_ns):
+        for op in (each.op, "reduce_scatter") if each.op == "all_reduce" else (each.op,):
+            groups = left.get((op, each.message_bytes))
+            if each.group is None and groups:
+                found.append(replace(each, op=op, group=groups.popleft()))
+                break
+        else:
+            found.append(each)
     return found
 
 

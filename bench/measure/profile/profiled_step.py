@@ -88,6 +88,8 @@ class OpProfile:
     """Bytes of all calls together; null if those of one call are unknown."""
     time_ns: int
     """Union of their intervals."""
+    exposed_ns: int
+    """Part of time_ns in which the rank computed nothing."""
 
 
 def profile(window: Interval, compute: Sequence[Interval], collectives: Sequence[Collective]) -> StepProfile:
@@ -102,27 +104,32 @@ def profile(window: Interval, compute: Sequence[Interval], collectives: Sequence
         communication_ns=total(busy),
         exposed_communication_ns=total(minus(busy, computing)),
         compute_ns=total(computing),
-        collectives=dict(sorted(_profiles(begun, lambda each: each.op, window).items())),
-        groups=_profiles(begun, lambda each: each.group, window),
+        collectives=dict(sorted(_profiles(begun, lambda each: each.op, window, computing).items())),
+        groups=_profiles(begun, lambda each: each.group, window, computing),
     )
 
 
 def _profiles(
-    begun: Sequence[Collective], key: Callable[[Collective], K], window: Interval
+    begun: Sequence[Collective],
+    key: Callable[[Collective], K],
+    window: Interval,
+    computing: list[Interval],
 ) -> dict[K, OpProfile]:
     """The profile of the collectives with each key."""
     grouped: dict[K, list[Collective]] = {}
     for each in begun:
         grouped.setdefault(key(each), []).append(each)
-    return {name: _op_profile(calls, window) for name, calls in grouped.items()}
+    return {name: _op_profile(calls, window, computing) for name, calls in grouped.items()}
 
 
-def _op_profile(calls: list[Collective], window: Interval) -> OpProfile:
+def _op_profile(calls: list[Collective], window: Interval, computing: list[Interval]) -> OpProfile:
+    busy = within([(each.begin_ns, each.end_ns) for each in calls], window)
     sizes = [each.message_bytes for each in calls if each.message_bytes is not None]
     return OpProfile(
         calls=sum(each.calls for each in calls),
         message_bytes=sum(sizes) if len(sizes) == len(calls) else None,
-        time_ns=total(within([(each.begin_ns, each.end_ns) for each in calls], window)),
+        time_ns=total(busy),
+        exposed_ns=total(minus(busy, computing)),
     )
 
 

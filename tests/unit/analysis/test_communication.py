@@ -74,6 +74,25 @@ def test_messages_are_those_of_a_rank_in_a_step_and_control_is_no_all_reduce(pro
     assert by_op["control"]["bus_gbps"] is None
 
 
+def test_each_dimension_of_a_mesh_has_its_own_share(results, read_back):
+    groups = {
+        "mesh_tp": (2, 12, 4_000, 30_000_000, 20_000_000),
+        "mesh_dp_shard": (4, 3, 900, 8_000_000, 5_000_000),
+    }
+    folder = make_session(results, [Case(name="mesh", strategy="mesh", step_ms={8: 50.0}, repeats=2)])
+    add_profile(folder, lambda spec, rank: (100 + 10 * spec.repeat, 40, 30, 60), OPS, groups=groups)
+    ask = read_back()
+    rows = {row["dimension"]: row for row in ask("FROM communication_by_group")}
+    assert set(rows) == {"tp", "dp_shard"}
+    figures = ("ranks", "repeats", "calls", "message_bytes", "time_ms", "exposed_ms")
+    assert [rows["tp"][name] for name in figures] == [2, 2, 12, 4_000, 30, 20]
+    assert [rows["dp_shard"][name] for name in figures] == [4, 2, 3, 900, 8, 5]
+    shares = (20 / 100, 20 / 110)
+    half = 12.7062 * abs(shares[0] - shares[1]) / 2
+    assert rows["tp"]["exposed_share"] == pytest.approx(sum(shares) / 2)
+    assert rows["tp"]["exposed_share_hi"] == pytest.approx(sum(shares) / 2 + half, rel=1e-4)
+
+
 def test_steps_that_synchronise_nothing_are_in_no_figure_but_the_saving(profiled):
     (row,) = profiled("FROM communication")
     assert (row["measured_step_ms"], row["no_sync_step_ms"], row["no_sync_saving_ms"]) == (50.0, 50.0, 0.0)

@@ -31,7 +31,7 @@ def terms(known_by="profiled", /, **shares):
 
 
 def lines(losses, **point):
-    return list(lost_efficiency.lines([POINT | point], losses))
+    return list(lost_efficiency.lines([POINT | point], losses, []))
 
 
 def test_the_largest_part_comes_first_and_what_is_not_explained_last():
@@ -50,6 +50,18 @@ def test_what_may_as_well_be_nothing_is_only_perhaps_and_what_is_nothing_is_not_
         "  ddp on 4 ranks loses 40 %: exposed communication 30 %, perhaps waiting for data 2.0 %, "
         "perhaps not explained 8.0 % (estimated)"
     )
+
+
+def test_a_mesh_has_its_exposed_communication_by_dimension():
+    rows = terms(communication=0.25, remainder=0.15)
+    shares = {"dp_shard": 0.08, "tp": 0.2, "pp": 0.004}
+    ends = {"exposed_share_lo": None, "exposed_share_hi": None}
+    by_group = [KEYS | ends | {"dimension": name, "exposed_share": share} for name, share in shares.items()]
+    by_group[1] |= {"exposed_share_lo": 0.18, "exposed_share_hi": 0.22}
+    assert list(lost_efficiency.lines([POINT], rows, by_group))[2:] == [
+        "    exposed communication of a profiled step: tp 20 % [18, 22], dp_shard 8.0 %"
+    ]
+    assert len(list(lost_efficiency.lines([POINT], rows, by_group[:1]))) == 2, "one dimension has all of it"
 
 
 UNTOLD = "  ddp on 4 ranks: these repeats do not show how much was lost"
@@ -96,7 +108,7 @@ def test_of_many_cases_those_that_lose_most_have_a_line(results):
     load(results)
     with connections.reader(results) as connection:
         points, losses = (session_rows(connection, view, "s") for view in ("scaling", "efficiency_loss"))
-    head, *shown, last = lost_efficiency.lines(points, losses)
+    head, *shown, last = lost_efficiency.lines(points, losses, [])
     assert head == "Where the efficiency went"
     assert [line.split(" loses ")[0] for line in shown] == [f"  c{n} on 4 ranks" for n in range(6)]
     assert shown[0].startswith("  c0 on 4 ranks loses 72 %: ")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bench.measure.profile.collective_names import (
     Collective,
     Message,
     NcclKernel,
+    Sent,
     bytes_of,
     of_gloo,
     of_nccl,
     op_of,
+    with_groups,
 )
 from bench.measure.profile.profiled_step import Event, OpProfile, compute_intervals, profile, windows
 
@@ -32,7 +36,9 @@ def test_communication_is_exposed_where_nothing_is_computed():
     step = profile((100, 200), [(90, 130), (150, 160)], [collective(120, 155), collective(150, 170)])
     assert (step.step_ns, step.communication_ns, step.compute_ns) == (100, 50, 40)
     assert step.exposed_communication_ns == (150 - 130) + (170 - 160)
-    assert step.collectives == {"all_reduce": OpProfile(calls=2, message_bytes=200, time_ns=50)}
+    assert step.collectives == {
+        "all_reduce": OpProfile(calls=2, message_bytes=200, time_ns=50, exposed_ns=30)
+    }
 
 
 def test_a_collective_of_the_step_before_is_none_of_this_one_and_counts_to_the_end_of_its_own():
@@ -48,8 +54,33 @@ def test_collectives_are_told_by_kind_and_one_of_unknown_size_makes_its_kind_unk
         collective(8, 10, "broadcast"),
     ]
     found = profile((0, 20), [], calls).collectives
-    assert found["all_gather"] == OpProfile(calls=2, message_bytes=None, time_ns=9)
-    assert found["broadcast"] == OpProfile(calls=1, message_bytes=100, time_ns=2)
+    assert found["all_gather"] == OpProfile(calls=2, message_bytes=None, time_ns=9, exposed_ns=9)
+    assert found["broadcast"] == OpProfile(calls=1, message_bytes=100, time_ns=2, exposed_ns=2)
+
+
+def test_a_collective_has_the_group_of_the_message_that_was_sent_in_its_turn():
+    sent = [
+        Sent(op="all_gather", message_bytes=100, group="tp"),
+        Sent(op="reduce_scatter", message_bytes=60, group="dp"),
+        Sent(op="all_gather", message_bytes=100, group="dp"),
+    ]
+    calls = [
+        collective(50, 60, "all_gather"),
+        collective(0, 5, "all_gather"),
+        collective(30, 40, "all_reduce", 60),  # gloo's name for it
+        collective(70, 80, "all_reduce", 8),
+        replace(collective(90, 95, "all_gather"), group="known"),
+    ]
+    found = with_groups(calls, sent)
+    assert [(each.begin_ns, each.op, each.group) for each in found] == [
+        (0, "all_gather", "tp"),
+        (30, "reduce_scatter", "dp"),
+        (50, "all_gather", "dp"),
+        (70, "all_reduce", None),
+        (90, "all_gather", "known"),
+    ]
+    groups = profile((0, 100), [(2, 4)], found).groups
+    assert groups["tp"] == OpProfile(calls=1, message_bytes=100, time_ns=5, exposed_ns=3)
 
 
 def test_on_a_cpu_operators_compute_and_what_waits_or_belongs_to_gloo_does_not():
@@ -164,14 +195,14 @@ def test_several_kernels_of_one_call_are_one_call_and_take_the_time_of_all():
     calls = {7: asked_of_nccl("allreduce", 100, 100, "Float")}
     found = list(of_nccl([nccl_kernel(20, 7), nccl_kernel(0, 7)], calls))
     whole = profile((0, 30), [], found).collectives
-    assert whole == {"all_reduce": OpProfile(calls=1, message_bytes=400, time_ns=10)}
+    assert whole == {"all_reduce": OpProfile(calls=1, message_bytes=400, time_ns=10, exposed_ns=10)}
     assert profile((0, 10), [], found).collectives["all_reduce"].message_bytes == 400
 
 
 def test_kernels_whose_call_is_not_known_are_a_call_each():
     found = of_nccl([nccl_kernel(0, 0), nccl_kernel(20, 0)], {})
     unknown = profile((0, 30), [], list(found)).collectives
-    assert unknown == {"all_reduce": OpProfile(calls=2, message_bytes=None, time_ns=10)}
+    assert unknown == {"all_reduce": OpProfile(calls=2, message_bytes=None, time_ns=10, exposed_ns=10)}
 
 
 @pytest.mark.parametrize(
