@@ -24,6 +24,7 @@ _COLLECTIVES = pa.schema(
         ("iteration", pa.int64()),
         ("message_bytes", pa.int64()),
         ("time_ns", pa.int64()),
+        ("cpu_ns", pa.int64()),
         ("algorithm_gbps", pa.float64()),
         ("bus_gbps", pa.float64()),
     ]

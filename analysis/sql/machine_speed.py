@@ -9,11 +9,11 @@ from analysis.database.rows import Row, fetch_rows
 
 
 def measured(results: Path, device_type: str) -> dict[str, list[Row]]:
-    """`fabric`: fitted lines of time over bytes; `matmul`: the fastest multiplications. Both are empty if there is no
-    database.
+    """`fabric`: fitted lines of time over bytes; `matmul`: the fastest multiplications; `ranks`: runs that trained on
+    one rank. All are empty if there is no database.
 
     Raises AnalysisError if the database cannot be read."""
-    names = ("fabric", "matmul")
+    names = ("fabric", "matmul", "ranks")
     if not connections.database_path(results).is_file():
         return {name: [] for name in names}
     with connections.reader(results) as connection:

@@ -56,9 +56,9 @@ def command(suite: str, form: str, **options: Any) -> None:
     from bench.predict.predict import predictions
     from bench.predict.prediction_text import lines
 
-    known = machine(options, _measured(options["results"]))
-    resolved = resolve(suite, options)
-    found = predictions(resolved, detect(options["ranks_per_node"]), known, options["data_root"])
+    here = detect(options["ranks_per_node"])
+    known = machine(options, _measured(options["results"]), here.cpus_per_node)
+    found = predictions(resolve(suite, options), here, known, options["data_root"])
     words = dict.fromkeys(word for one in found for word in known.sources(one.spec.device_type))
     if form == "json":
         click.echo(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -9,6 +10,7 @@ from typing import Any
 
 from bench.common.errors import InputError
 from bench.predict.network import Fabric, Line, given_fabric
+from bench.predict.one_rank import OneRank, Phases, phases_of
 from bench.records.run_spec import RunSpec
 from bench.records.vocabulary import DeviceType
 from bench.suite.shorthand import memory_size
@@ -25,9 +27,16 @@ class Measured:
     flops_per_s: Mapping[tuple[str, int], float] = field(default_factory=dict)
     """The fastest multiplication by (precision, CPU threads)."""
     matmul_sessions: tuple[str, ...] = ()
+    ranks: tuple[OneRank, ...] = ()
+    """Runs that trained on one rank."""
 
     @classmethod
-    def of(cls, fabric: Sequence[Mapping[str, Any]], matmul: Sequence[Mapping[str, Any]]) -> Measured:
+    def of(
+        cls,
+        fabric: Sequence[Mapping[str, Any]],
+        matmul: Sequence[Mapping[str, Any]],
+        ranks: Sequence[Mapping[str, Any]],
+    ) -> Measured:
         """From rows of the database."""
         return cls(
             lines=tuple(Line(**{one.name: row[one.name] for one in fields(Line)}) for row in fabric),
@@ -35,6 +44,7 @@ class Measured:
             device_name=fabric[0]["device_name"] if fabric else None,
             flops_per_s={(row["precision"], row["threads"]): row["flops_per_s"] for row in matmul},
             matmul_sessions=tuple(sorted({row["session_id"] for row in matmul})),
+            ranks=tuple(map(OneRank.of, ranks)),
         )
 
 
@@ -45,6 +55,7 @@ class Machine:
     measured: Mapping[str, Measured]
     given_tflops: float | None
     given_memory_bytes: int | None
+    cpus_per_node: int
 
     def fabric(self, spec: RunSpec) -> Fabric | None:
         return self.fabrics[spec.device_type]
@@ -60,6 +71,18 @@ class Machine:
         ]
         return max(rates, default=None)
 
+    def phases(self, spec: RunSpec) -> Phases | None:
+        """Phases of a rank's step from measured runs of one rank; null without one, or if a speed was given."""
+        return (
+            None if self.given_tflops is not None else phases_of(spec, self.measured[spec.device_type].ranks)
+        )
+
+    def cores(self, spec: RunSpec) -> float:
+        """CPU cores of a rank for computation and communication; without limit on a GPU."""
+        if spec.device_type != "cpu":
+            return math.inf
+        return max(spec.threads, self.cpus_per_node / spec.ranks_per_node)
+
     def memory_bytes(self, spec: RunSpec) -> int | None:
         """Memory of a rank; if not given, that of a rank on this machine."""
         if self.given_memory_bytes is not None:
@@ -68,7 +91,8 @@ class Machine:
 
     def sources(self, device: str) -> tuple[str, str]:
         """Where the figures of a type of device come from, or how to get them."""
-        fabric, sessions = self.fabrics[device], self.measured[device].matmul_sessions
+        fabric, measured = self.fabrics[device], self.measured[device]
+        sessions = measured.matmul_sessions
         network = (
             "not known; measure it with `bench suite collectives` or give --bus-gbps"
             if fabric is None
@@ -82,11 +106,17 @@ class Machine:
                 "take longer and hide more of the network"
             )
         else:
-            computation = "not known; measure an upper bound with `bench suite matmul` or give --tflops"
+            computation = (
+                "not known; measure one rank with `bench suite SUITE --world 1`, an upper bound with "
+                "`bench suite matmul`, or give --tflops"
+            )
+        if measured.ranks and self.given_tflops is None:
+            ours = ", ".join(sorted({one.session_id for one in measured.ranks}))
+            computation = f"as measured on one rank in {ours}; of a case without such a run {computation}"
         return f"network: {network}", f"computation: {computation}"
 
 
-def machine(options: Mapping[str, Any], measured: Mapping[str, Measured]) -> Machine:
+def machine(options: Mapping[str, Any], measured: Mapping[str, Measured], cpus_per_node: int) -> Machine:
     """`measured`: by the type of device. Raises InputError if an option is invalid."""
     for name in ("latency_us", "inter_bus_gbps", "inter_latency_us"):
         if options["bus_gbps"] is None and options[name] is not None:
@@ -101,6 +131,7 @@ def machine(options: Mapping[str, Any], measured: Mapping[str, Measured]) -> Mac
         measured=measured,
         given_tflops=options["tflops"],
         given_memory_bytes=memory_bytes,
+        cpus_per_node=cpus_per_node,
     )
 
 

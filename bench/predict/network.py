@@ -15,10 +15,13 @@ from typing import Literal
 
 from bench.common.own_part import label
 from bench.measure.machine.bandwidth import OPS, bus_factor
+from bench.predict.timeline import Group, Sending
 from bench.records.run_spec import RunSpec
 
 Phase = Literal["forward", "backward", "last_backward"]
 Algorithm = Literal["ring", "tree"]
+Scope = Literal["ranks", "groups"]
+"""`ranks`: among all ranks, or among those of a shard group. `groups`: among one rank of each group."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +31,7 @@ class Traffic:
     op: str
     phase: Phase
     """The phase that hides it; `last_backward` is the backward of the last micro-batch."""
-    scope: Literal["ranks", "groups"]
-    """`ranks`: among all ranks, or among those of a shard group. `groups`: among one rank of each group."""
+    scope: Scope
     messages: int
     """Per step, of equal size."""
     message_bytes: float
@@ -117,7 +119,7 @@ def _sharded_traffic(spec: RunSpec, parameters: int, units: int) -> tuple[list[T
             message_bytes=gathers * parameters * sharding.gathered,
         )
 
-    def reduce(op: str, scope: Literal["ranks", "groups"]) -> Traffic:
+    def reduce(op: str, scope: Scope) -> Traffic:
         return Traffic(
             op=op,
             phase="last_backward",
@@ -159,14 +161,6 @@ def communication_time_of(
     return steps * step_latency_s + factor * message_bytes / bus_bytes_per_s
 
 
-def exposed_time_of(communication: float, computation: float, pieces: float) -> float:
-    """Seconds of communication that computation does not hide.
-
-    Communication comes in equal pieces, ready at equal intervals: the last piece is always exposed, and so is the time
-    by which computation is too short."""
-    return max(communication / pieces, communication - computation * (1 - 1 / pieces))
-
-
 def element_bytes_of(dtype: str | None) -> int:
     """Bytes of an element of a dtype or precision on the network; tf32 rounds only inside multiplications."""
     return 2 if dtype in ("bf16", "fp16") else 4
@@ -187,6 +181,8 @@ class Line:
     ranks_per_node: int | None = None
     relative_error: float | None = None
     """Root mean square of line - timing; null if nothing was timed at this placement."""
+    cpu_cores: float | None = None
+    """CPU cores that a rank keeps busy while it sends, on average; null on a GPU, and if that was not measured."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,23 +198,29 @@ class Fabric:
     def seconds(self, traffic: Traffic, spec: RunSpec) -> float | None:
         """Time of all its messages, one after the other; null if the operation was never timed at its locality (within
         a node, or between nodes)."""
-        ranks, nodes = _ranks_and_nodes(traffic, spec)
-        if ranks == 1:
-            return 0.0
-        line = self._line(traffic.op, ranks, nodes)
-        if line is None:
-            return None
         shards = shard_count(spec) if traffic.scope == "groups" else 1
         each = traffic.message_bytes / shards / traffic.messages
+        sending = self.sending(traffic.op, each, group_of(traffic.scope, spec))
+        return None if sending is None else traffic.messages * sending.seconds
+
+    def sending(self, op: str, message_bytes: float, group: Group) -> Sending | None:
+        """One message; null as in `seconds`."""
+        if group.ranks == 1:
+            return Sending(seconds=0.0)
+        line = self._line(op, group.ranks, group.nodes)
+        if line is None:
+            return None
+        return Sending(seconds=self._once(line, message_bytes, group.ranks), cores=line.cpu_cores or 0.0)
+
+    def _once(self, line: Line, message_bytes: float, ranks: int) -> float:
         if line.step_latency_s is None:
             assert line.latency_s is not None
-            once = line.latency_s + bus_factor(line.op, ranks) * each / line.bus_bytes_per_s
-            return traffic.messages * once
+            return line.latency_s + bus_factor(line.op, ranks) * message_bytes / line.bus_bytes_per_s
         algorithms: tuple[Algorithm, ...] = ("ring", "tree") if self.trees else ("ring",)
         times = (
             communication_time_of(
                 line.op,
-                each,
+                message_bytes,
                 ranks,
                 step_latency_s=line.step_latency_s,
                 bus_bytes_per_s=line.bus_bytes_per_s,
@@ -226,7 +228,7 @@ class Fabric:
             )
             for algorithm in algorithms
         )
-        return traffic.messages * min(time for time in times if time is not None)
+        return min(time for time in times if time is not None)
 
     def problem(self, traffic: Traffic, spec: RunSpec) -> str | None:
         """Why `seconds` is null, and the remedy."""
@@ -235,7 +237,7 @@ class Fabric:
         where, on, options = "", "", "--bus-gbps"
         if any(line.op == traffic.op for line in self.lines):
             where, on = " within a node", " on one node"
-            if _ranks_and_nodes(traffic, spec)[1] > 1:
+            if group_of(traffic.scope, spec).nodes > 1:
                 where, on, options = " between nodes", " on several nodes", "--bus-gbps and --inter-bus-gbps"
         return f"{traffic.op} was never timed{where}; measure it with `bench suite collectives`{on} or give {options}"
 
@@ -286,12 +288,12 @@ def total(times: Iterable[float | None]) -> float | None:
     return None if None in known else math.fsum(time for time in known if time is not None)
 
 
-def _ranks_and_nodes(traffic: Traffic, spec: RunSpec) -> tuple[int, int]:
-    """Number of ranks that take part in one operation, and of their nodes. The ranks of a shard group are consecutive;
-    with scope `groups`, one rank of each group takes part."""
+def group_of(scope: Scope, spec: RunSpec) -> Group:
+    """The ranks that take part in one operation. Those of a shard group are consecutive; with scope `groups`, one rank
+    of each group takes part."""
     group = shard_count(spec)
     ranks = spec.world_size if spec.strategy == "ddp" else group
-    if traffic.scope == "groups":
+    if scope == "groups":
         groups = spec.world_size // group
-        return groups, min(groups, spec.nodes)
-    return ranks, math.ceil(ranks / spec.ranks_per_node)
+        return Group(scope, groups, min(groups, spec.nodes))
+    return Group(scope, ranks, math.ceil(ranks / spec.ranks_per_node))

@@ -15,7 +15,7 @@ from bench.predict.machine import Machine
 from bench.predict.memory import MemoryPerRank, memory_per_rank
 from bench.predict.model_probe import ProbedModel, model_key, probe_models
 from bench.predict.network import step_traffic
-from bench.predict.step_time import StepTime, step_time
+from bench.predict.step_time import StepTime, phases_of_flops, step_time
 from bench.records.run_spec import PlannedRun, RunSpec, Slots
 from bench.records.vocabulary import DeviceType
 from bench.suite.models import ResolvedSuite
@@ -158,7 +158,10 @@ def predict(spec: RunSpec, model: ProbedModel, machine: Machine) -> Prediction:
     size = model.size
     traffic, unknown = step_traffic(spec, size.parameters, size.units)
     fabric = None if unknown else machine.fabric(spec)
-    flops = None if model.flops_per_example is None else model.flops_per_example * spec.batch_per_rank
+    phases = machine.phases(spec)
+    speed, flops = machine.flops_per_s(spec), model.flops_per_example
+    if phases is None and speed is not None and flops is not None:
+        phases = phases_of_flops(flops * spec.batch_per_rank, speed, spec.train.accumulate)
     # Only the first operation that was never timed; a network without any timing is reported once, above all tables.
     never_timed = (
         None if fabric is None else next(filter(None, (fabric.problem(one, spec) for one in traffic)), None)
@@ -171,7 +174,7 @@ def predict(spec: RunSpec, model: ProbedModel, machine: Machine) -> Prediction:
         memory_bytes=machine.memory_bytes(spec),
         messages=None if unknown else sum(one.messages for one in traffic),
         message_bytes=None if unknown else sum(one.message_bytes for one in traffic),
-        time=None if unknown else step_time(spec, traffic, fabric, machine.flops_per_s(spec), flops),
+        time=None if unknown else step_time(spec, size, traffic, fabric, phases, machine.cores(spec)),
     )
 
 

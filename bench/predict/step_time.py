@@ -1,11 +1,15 @@
-"""Time of one optimizer step: computation plus the communication that computation does not hide."""
+"""Time of one optimizer step: computation, and what communication adds to it in a simulated step."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from bench.predict.network import Fabric, Traffic, exposed_time_of, total
+from bench.predict.memory import ModelSize
+from bench.predict.network import Fabric, Traffic, total
+from bench.predict.one_rank import Phases
+from bench.predict.step_messages import backward_messages, forward_messages, optimizer_messages
+from bench.predict.step_works import Stretch, works
+from bench.predict.timeline import Message, Sending, simulate
 from bench.records.run_spec import RunSpec
 
 _FORWARD = 1 / 3
@@ -19,12 +23,10 @@ class StepTime:
     communication_s: float | None
     """All messages of a rank, one after the other."""
     computation_s: float | None
+    """The step without messages."""
     exposed_s: float | None = None
-    """Communication that computation does not hide, by the best guess."""
-    exposed_lo_s: float | None = None
-    """Lower bound: everything that can overlap does."""
-    exposed_hi_s: float | None = None
-    """Upper bound: nothing overlaps."""
+    """Seconds that communication adds: messages that computation does not hide, and computation that is slower because
+    messages need the same CPU cores."""
 
     @property
     def step_s(self) -> float | None:
@@ -38,44 +40,58 @@ class StepTime:
         return None if self.step_s is None or not self.step_s else (self.computation_s or 0) / self.step_s
 
 
+def phases_of_flops(flops: float, flops_per_s: float, micro_batches: int) -> Phases:
+    """Phases by arithmetic alone. `flops`: those of one rank in the step."""
+    each_s = flops / flops_per_s / micro_batches
+    return Phases(
+        data_s=0.0, forward_s=each_s * _FORWARD, backward_s=each_s * (1 - _FORWARD), optimizer_s=0.0
+    )
+
+
 def step_time(
     spec: RunSpec,
+    size: ModelSize,
     traffic: list[Traffic],
     fabric: Fabric | None,
-    flops_per_s: float | None,
-    flops: float | None,
+    phases: Phases | None,
+    cores: float,
 ) -> StepTime:
-    """`flops`: those of one rank in the step."""
-    computation_s = None if flops is None or flops_per_s is None else flops / flops_per_s
-    times = [None if fabric is None else fabric.seconds(one, spec) for one in traffic]
-    communication_s = total(times)
+    """`cores`: CPU cores of a rank, without limit on a GPU."""
+    communication_s = total(None if fabric is None else fabric.seconds(one, spec) for one in traffic)
+    stretches = [] if phases is None else _stretches(spec, size, traffic, phases)
+    computation_s = None if phases is None else sum(one.seconds for one in stretches)
     if communication_s is None or computation_s is None:
         return StepTime(communication_s=communication_s, computation_s=computation_s)
-    by_phase = {
-        phase: math.fsum(time or 0 for one, time in zip(traffic, times, strict=True) if one.phase == phase)
-        for phase in ("forward", "backward", "last_backward")
-    }
-    pieces = max(
-        (one.messages for one in traffic if one.phase == "last_backward" and one.scope == "ranks"),
-        default=1,
-    )
-    exposed = [_exposed(by_phase, computation_s, spec.train.accumulate, k) for k in (math.inf, pieces, 1)]
+
+    def sending(message: Message) -> Sending:
+        found = None if fabric is None else fabric.sending(message.op, message.message_bytes, message.group)
+        return found or Sending(seconds=0.0)
+
+    on_cpu = spec.device_type == "cpu"
+    timeline = simulate(works(stretches, cores=spec.threads if on_cpu else 0.0), sending, cores)
     return StepTime(
         communication_s=communication_s,
         computation_s=computation_s,
-        exposed_lo_s=exposed[0],
-        exposed_s=exposed[1],
-        exposed_hi_s=exposed[2],
+        exposed_s=max(0.0, timeline.step_s - computation_s),
     )
 
 
-def _exposed(sent_s: dict[str, float], computation_s: float, micro_batches: int, pieces: float) -> float:
-    """Exposed seconds. Forward hides its gathers; each micro-batch's backward hides its own gathers, and the last one's
-    also the reduction."""
-    backward_s = computation_s * (1 - _FORWARD) / micro_batches
-    gathered_s = sent_s["backward"] / micro_batches
-    return (
-        exposed_time_of(sent_s["forward"], computation_s * _FORWARD, pieces)
-        + (micro_batches - 1) * exposed_time_of(gathered_s, backward_s, pieces)
-        + exposed_time_of(gathered_s + sent_s["last_backward"], backward_s, pieces)
-    )
+def _stretches(spec: RunSpec, size: ModelSize, traffic: list[Traffic], phases: Phases) -> list[Stretch]:
+    """The step of a rank."""
+    found = []
+    for number in range(spec.train.accumulate):
+        found += [
+            Stretch(name=f"data {number}", seconds=phases.data_s),
+            Stretch(
+                name=f"forward {number}",
+                seconds=phases.forward_s,
+                messages=forward_messages(spec, size, number),
+            ),
+            Stretch(
+                name=f"backward {number}",
+                seconds=phases.backward_s,
+                messages=backward_messages(spec, size, traffic, number),
+            ),
+        ]
+    optimizer = Stretch(name="optimizer", seconds=phases.optimizer_s, messages=optimizer_messages(spec))
+    return [*found, optimizer]

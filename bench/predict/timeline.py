@@ -1,9 +1,8 @@
 """Simulates a step event by event: from pieces of work that wait for each other to the time at which each begins and
 ends.
 
-Work is in queues, such as the computation of a rank and the messages of a group. The works of a queue run one after the
-other, in the order given. A work runs once it is the first of all its queues, and all works that it waits for have
-ended. So a message that blocks its rank is in two queues, that of its group and that of the rank's computation.
+The computation of a rank is a queue, and so are the messages of a group: their works run one after the other, in the
+order given. A work begins once the one before it in its queue has ended, and all works that it waits for.
 
 The works of a rank that run at the same time share its CPU cores: each gets as much as it can use, or an equal share of
 what the others leave. A work that gets half of the cores that it can use takes twice as long.
@@ -32,8 +31,18 @@ class Computation:
     """Names of the works that must have ended before, in any queue."""
 
     @property
-    def queues(self) -> tuple[str, ...]:
-        return (computing_on(self.rank),)
+    def queue(self) -> str:
+        return f"computation of rank {self.rank}"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The ranks that exchange a message."""
+
+    name: str
+    ranks: int
+    nodes: int
+    """Nodes that the ranks are on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,17 +54,15 @@ class Message:
     op: str
     message_bytes: float
     """As nccl-tests counts them."""
-    group: str
+    group: Group
     """Messages of a group are sent in order."""
     rank: int = 0
-    """The rank whose step waits for it, and whose cores it uses."""
-    blocks: bool = False
-    """Whether the rank computes nothing meanwhile."""
+    """The rank that sends it, with its cores."""
     after: tuple[str, ...] = ()
 
     @property
-    def queues(self) -> tuple[str, ...]:
-        return (self.group, computing_on(self.rank)) if self.blocks else (self.group,)
+    def queue(self) -> str:
+        return f"messages of {self.group.name} on rank {self.rank}"
 
 
 Work = Computation | Message
@@ -110,11 +117,6 @@ class Timeline:
         return [self.spans[work.name] for work in self.works if work.rank == rank and isinstance(work, kind)]
 
 
-def computing_on(rank: int) -> str:
-    """The queue of a rank's computation."""
-    return f"computing on {rank}"
-
-
 def simulate(
     works: Sequence[Work], sending: Callable[[Message], Sending], cores: float = math.inf
 ) -> Timeline:
@@ -126,8 +128,7 @@ def simulate(
     needs = {work.name: sending(work) if isinstance(work, Message) else work for work in works}
     queues: dict[str, deque[str]] = defaultdict(deque)
     for work in works:
-        for queue in work.queues:
-            queues[queue].append(work.name)
+        queues[work.queue].append(work.name)
     left_s: dict[str, float] = {}
     """Seconds that each running work would still take at full speed."""
     started: dict[str, float] = {}
@@ -135,8 +136,7 @@ def simulate(
     now = 0.0
     while len(spans) < len(works):
         for name in {queue[0] for queue in queues.values() if queue} - left_s.keys():
-            work = by_name[name]
-            if all(queues[queue][0] == name for queue in work.queues) and spans.keys() >= set(work.after):
+            if spans.keys() >= set(by_name[name].after):
                 started[name], left_s[name] = now, needs[name].seconds
         if not left_s:
             stuck = next(work for work in works if work.name not in spans)
@@ -150,8 +150,7 @@ def simulate(
             if lasts == passed:
                 del left_s[name]
                 spans[name] = Span(started[name], now)
-                for queue in by_name[name].queues:
-                    queues[queue].popleft()
+                queues[by_name[name].queue].popleft()
     return Timeline(works=tuple(works), spans=spans)
 
 

@@ -11,7 +11,8 @@ WITH ok_runs AS (
 iterations AS (
     SELECT
         session_id, run_id, op, message_bytes, device_type, device_name, nodes, ranks_per_node, world_size, iteration,
-        avg(time_ns) / 1e9 AS time_s
+        avg(time_ns) / 1e9 AS time_s,
+        avg(cpu_ns) / 1e9 AS cpu_s
     FROM collectives
     JOIN ok_runs USING (session_id, run_id, attempt)
     WHERE bus_factor_of(op, world_size) IS NOT NULL
@@ -20,7 +21,8 @@ iterations AS (
 times AS (
     SELECT
         session_id, run_id, op, message_bytes, device_type, device_name, nodes, ranks_per_node, world_size,
-        nullif(median(time_s), 0) AS time_s
+        nullif(median(time_s), 0) AS time_s,
+        avg(cpu_s) / avg(time_s) AS cpu_cores
     FROM iterations
     GROUP BY ALL
 ),
@@ -28,7 +30,8 @@ sizes AS (
     SELECT
         session_id, device_type, device_name, nodes, ranks_per_node, world_size, op, message_bytes,
         bus_factor_of(op, world_size) * message_bytes AS bus_bytes,
-        geometric_mean(time_s) AS t
+        geometric_mean(time_s) AS t,
+        avg(cpu_cores) AS cpu_cores
     FROM times
     WHERE time_s > 0
     GROUP BY ALL
@@ -40,6 +43,7 @@ sums AS (
         min(message_bytes) AS smallest_message_bytes,
         max(message_bytes) AS largest_message_bytes,
         list({'bus_bytes': bus_bytes, 't': t}) AS found,
+        sum(cpu_cores * t) / sum(t) AS cpu_cores,
         sum(1 / t ** 2) AS w,
         sum(bus_bytes / t ** 2) AS wx,
         sum((bus_bytes / t) ** 2) AS wxx,
@@ -78,7 +82,9 @@ final AS (
         smallest_message_bytes, largest_message_bytes, latency_s,
         1 / nullif(s_per_bus_byte, 0) AS bus_bytes_per_s,
         sqrt(list_avg([((latency_s + s_per_bus_byte * size.bus_bytes) / size.t - 1) ** 2 FOR size IN found]))
-            AS relative_error  -- root mean square of line ÷ time - 1; large if time is not linear in size
+            AS relative_error,  -- root mean square of line ÷ time - 1; large if time is not linear in size
+        -- cpu_cores: CPU cores that a rank keeps busy meanwhile, over all sizes; null on a GPU, or if not measured
+        CASE WHEN device_type = 'cpu' THEN cpu_cores END AS cpu_cores
         -- device_type: cpu, cuda
         -- device_name: as reported by CUDA or the kernel
         -- nodes: number of nodes used

@@ -9,6 +9,7 @@ CREATE TABLE collectives (
     iteration INTEGER,             -- 0-based
     message_bytes BIGINT,          -- size of the input or output, whichever is larger, as nccl-tests counts it
     time_ns BIGINT,                -- time of one operation
+    cpu_ns BIGINT,                 -- CPU time of the rank's process for it, mean over the iterations; null if measured elsewhere
     algorithm_gbps DOUBLE,         -- message_bytes ÷ time, 10^9 bytes per second
     bus_gbps DOUBLE                -- bandwidth of the slowest link as nccl-tests defines it, 10^9 bytes per second
 );

@@ -19,7 +19,7 @@ of_placements AS (
     SELECT
         'measured' AS fabric,
         session_id AS fabric_session_id, device_type, device_name, op, locality, nodes, ranks_per_node,
-        created_at, latency_s, NULL AS step_latency_s, bus_bytes_per_s, relative_error
+        created_at, latency_s, NULL AS step_latency_s, bus_bytes_per_s, relative_error, cpu_cores
     FROM fits
     QUALIFY row_number() OVER (
         PARTITION BY device_type, device_name, op, nodes, ranks_per_node ORDER BY created_at DESC, session_id DESC
@@ -37,7 +37,8 @@ of_localities AS (
             sum(steps / latency_s) FILTER (latency_s > 0) / sum((steps / latency_s) ** 2) FILTER (latency_s > 0), 0
         ) AS step_latency_s,
         arg_max(coalesce(bus_bytes_per_s, 'infinity'), (world_size, nodes)) AS bus_bytes_per_s,
-        NULL AS relative_error
+        NULL AS relative_error,
+        arg_max(cpu_cores, (world_size, nodes)) AS cpu_cores
     FROM fits
     GROUP BY session_id, device_type, device_name, op, locality
 ),
@@ -60,7 +61,8 @@ final AS (
         created_at, latency_s,
         step_latency_s,    -- per message that must follow another in an operation; null if measured
         coalesce(bus_bytes_per_s, 'infinity') AS bus_bytes_per_s,  -- infinity if time does not grow with bytes
-        relative_error
+        relative_error,
+        cpu_cores
     FROM all_lines
 )
 SELECT * FROM final;

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from time import process_time_ns
 
 import numpy as np
 import torch
@@ -44,8 +45,10 @@ def measure(machine: Machine, ops: tuple[str, ...], sizes_bytes: list[int]) -> N
             for _ in range(machine.warmup):
                 operation()
             machine.barrier()
+            cpu_ns = process_time_ns()  # of all threads: gloo sends in its own
             times = timed(operation, machine.iterations, machine.device)
-            machine.keep("collectives", _rows(op, count * dtype.itemsize, machine, times))
+            cpu_ns = (process_time_ns() - cpu_ns) // machine.iterations
+            machine.keep("collectives", _rows(op, count * dtype.itemsize, machine, times, cpu_ns))
 
 
 def _element_counts(sizes_bytes: list[int], element_bytes: int, world_size: int) -> list[int]:
@@ -54,10 +57,11 @@ def _element_counts(sizes_bytes: list[int], element_bytes: int, world_size: int)
     return sorted({max(count, world_size) for count in dividing})
 
 
-def _rows(op: str, message_bytes: int, machine: Machine, times: Times) -> Rows:
+def _rows(op: str, message_bytes: int, machine: Machine, times: Times, cpu_ns: int) -> Rows:
     rows = np.zeros(len(times), TABLES["collectives"])
     rows["op"], rows["iteration"], rows["message_bytes"] = op, np.arange(len(times)), message_bytes
     rows["time_ns"] = times
+    rows["cpu_ns"] = cpu_ns
     rows["algorithm_gbps"] = [algorithm_gbps(message_bytes, time_ns) for time_ns in times.tolist()]
     rows["bus_gbps"] = rows["algorithm_gbps"] * bus_factor(op, machine.world_size)
     return rows

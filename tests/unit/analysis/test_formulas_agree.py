@@ -20,6 +20,8 @@ from bench.measure.machine.bandwidth import OPS, bus_factor
 from bench.predict import network
 from bench.predict.machine import Measured
 from bench.predict.network import Fabric, step_traffic, total
+from bench.predict.step_works import Sent, Stretch, works
+from bench.predict.timeline import Group, Sending, simulate
 from bench.records.run_spec import RunSpec
 from tests.factory import BEGAN, Case, make_session, specs
 from tests.machine_rows import add_collectives, machine_case
@@ -62,12 +64,19 @@ def test_an_operation_takes_equally_long_in_both(database: duckdb.DuckDBPyConnec
         assert ours == (None if theirs is None else pytest.approx(theirs, rel=1e-12))
 
 
-def test_as_much_of_it_shows_in_both(database: duckdb.DuckDBPyConnection) -> None:
-    for communication, computation, pieces in product(
-        (0.0, 1.0, 2.5), (0.0, 1.0, 40.0), (1, 2, 7, float("inf"))
-    ):
-        theirs = answer(database, f"exposed_time_of({communication}, {computation}, '{pieces}'::DOUBLE)")
-        assert network.exposed_time_of(communication, computation, pieces) == pytest.approx(theirs)
+def test_the_closed_form_of_exposed_time_is_that_of_simulated_buckets(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    for communication, computation, pieces in product((0.0, 1.0, 2.5), (0.0, 1.0, 40.0), (1, 2, 7)):
+        closed = answer(database, f"exposed_time_of({communication}, {computation}, {pieces})")
+        buckets = [
+            Sent(op="all_reduce", message_bytes=1, group=Group("ranks", 2, 1), ready=(number + 1) / pieces)
+            for number in range(pieces)
+        ]
+        backward = Stretch(name="backward", seconds=computation, messages=tuple(buckets))
+        each = Sending(seconds=communication / pieces)
+        step_s = simulate(works([backward]), lambda _, each=each: each).step_s
+        assert step_s - computation == pytest.approx(closed, abs=1e-12)
 
 
 def test_factors_and_elements_are_the_same(database: duckdb.DuckDBPyConnection) -> None:

@@ -1,0 +1,88 @@
+"""The works of one optimizer step on a rank: stretches of computation, and the messages in each.
+
+A message says at which share of its stretch's computation it can begin, and at which share the computation waits for
+its end. Formulas give both for the strategies that have them. Any other source of messages in their order, such as a
+record of the strategy's own calls, can give them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.predict.timeline import Computation, Group, Message, Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """A message in a stretch of computation."""
+
+    op: str
+    message_bytes: float
+    """As nccl-tests counts them."""
+    group: Group
+    ready: float
+    """Share of the stretch's computation after which it can begin."""
+    needed: float = 1.0
+    """Share of the stretch's computation that does not need it; what follows waits for its end. Nothing hides a message
+    whose `needed` is its `ready`."""
+    follows: bool = False
+    """Whether it also waits for the message before it in the stretch, of any group."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stretch:
+    """Computation of a phase or of a micro-batch in it."""
+
+    name: str
+    seconds: float
+    messages: tuple[Sent, ...] = ()
+    """In the order of sending."""
+
+
+def works(stretches: Sequence[Stretch], *, cores: float = 0.0, rank: int = 0) -> list[Work]:
+    """The stretches one after the other, cut at the shares of their messages. `cores`: CPU cores that computation keeps
+    busy."""
+    found: list[Work] = []
+    for stretch in stretches:
+        cuts = sorted({0.0, 1.0, *(share for one in stretch.messages for share in (one.ready, one.needed))})
+
+        def piece(share: float, name: str = stretch.name) -> str:
+            """The computation that ends there."""
+            return f"{name} to {share}"
+
+        def message(number: int, name: str = stretch.name) -> str:
+            return f"{name}: message {number}"
+
+        sent = {message(number): one for number, one in enumerate(stretch.messages)}
+        for begin, end in zip([0.0, *cuts], cuts, strict=False):
+            found.append(
+                Computation(
+                    name=piece(end),
+                    seconds=stretch.seconds * (end - begin),
+                    rank=rank,
+                    cores=cores,
+                    after=tuple(name for name, one in sent.items() if begin <= one.needed < end),
+                )
+            )
+        found += (
+            Message(
+                name=name,
+                op=one.op,
+                message_bytes=one.message_bytes,
+                group=one.group,
+                rank=rank,
+                after=(piece(one.ready), *([message(number - 1)] if one.follows else [])),
+            )
+            for number, (name, one) in enumerate(sent.items())
+        )
+        # a piece without computation: what follows waits for the last messages
+        found.append(
+            Computation(
+                name=f"{stretch.name} done",
+                seconds=0.0,
+                rank=rank,
+                after=tuple(name for name, one in sent.items() if one.needed >= 1.0),
+            )
+        )
+    return found
