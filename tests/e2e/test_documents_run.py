@@ -135,7 +135,7 @@ INSTEAD = {
     "bench suite smoke --plan-for 2%": "bench suite smoke --quick --case ddp_strong --plan-for 99%",
     "bench import FILE.toml --suite NAME": "bench import suites/published/megatron-lm.toml --suite ours",
     "python benchmarks/pipeline_idle.py": "python benchmarks/pipeline_idle.py --ranks 2 --wait-ms 2",
-    "python benchmarks/target_coverage.py --draws 1000": "python benchmarks/target_coverage.py --draws 20",
+    "python benchmarks/target_coverage.py --draws 1000": "python benchmarks/target_coverage.py --draws 20 --repeats 5 --missing 0.3",
     "python benchmarks/plan_for.py": "python benchmarks/plan_for.py --help",
     "python benchmarks/straggler_rule.py": "python benchmarks/straggler_rule.py --draws 5",
     "python benchmarks/single_session.py": "python benchmarks/single_session.py --draws 1000",
