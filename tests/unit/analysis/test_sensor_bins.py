@@ -6,6 +6,7 @@ import pytest
 
 from analysis.database import schema
 from tests.factory import Case
+from tests.unit.analysis.conftest import measured, session_of
 
 
 def _case(**values):
@@ -14,8 +15,9 @@ def _case(**values):
     )
 
 
-def test_a_run_has_up_to_forty_bins_of_each_kind_of_device(measure):
-    rows = measure(_case())("FROM sensors ORDER BY kind, time_s")
+@measured(_case())
+def test_a_run_has_up_to_forty_bins_of_each_kind_of_device(ask):
+    rows = ask("FROM sensors ORDER BY kind, time_s")
     # 501 readings, 0.2 s apart: 100 s and a nanosecond in 40 bins.
     assert [row["kind"] for row in rows] == ["GPU"] * 40 + ["host"] * 40
     assert [row["time_s"] for row in rows[:4]] == pytest.approx([0.0, 2.6, 5.2, 7.6])
@@ -26,18 +28,23 @@ def test_a_run_has_up_to_forty_bins_of_each_kind_of_device(measure):
 
 
 @pytest.mark.parametrize(
-    ("counter", "power_w"), [({}, 600.0), ({"energy_j": None}, 250.0), ({"energy_j": 7.0}, 250.0)]
-)  # it rises by 120 J in 0.2 s; it is missing; it does not move
-def test_power_is_the_rise_of_the_energy_counter_where_there_is_one(measure, counter, power_w):
-    ask = measure(_case(gpu={"power_w": 250.0, **counter}))
+    ("ask", "power_w"),
+    [
+        (session_of(_case(gpu={"power_w": 250.0, **counter})), power_w)
+        for counter, power_w in [({}, 600.0), ({"energy_j": None}, 250.0), ({"energy_j": 7.0}, 250.0)]
+    ],
+    indirect=["ask"],
+    ids=["rises by 120 J in 0.2 s", "missing", "does not move"],
+)
+def test_power_is_the_rise_of_the_energy_counter_where_there_is_one(ask, power_w):
     rows = ask("SELECT power_w FROM sensors WHERE kind = 'GPU'")
     assert [row["power_w"] for row in rows] == pytest.approx([power_w] * 40)
 
 
-def test_percent_of_the_files_are_fractions_in_the_table(measure):
-    case = _case(other_cpu_pct=33.0, gpu={"gpu_util_pct": 70.0})
+@measured(_case(other_cpu_pct=33.0, gpu={"gpu_util_pct": 70.0}))
+def test_percent_of_the_files_are_fractions_in_the_table(ask):
     shares = "gpu_busy_share, cpu_busy_share, other_cpu_share"
-    rows = measure(case)(f"SELECT DISTINCT device IS NULL, {shares} FROM samples ORDER BY ALL")
+    rows = ask(f"SELECT DISTINCT device IS NULL, {shares} FROM samples ORDER BY ALL")
     assert [tuple(row.values()) for row in rows] == [(False, 0.7, None, None), (True, None, 0.55, 0.33)]
 
 

@@ -7,7 +7,8 @@ import math
 
 import pytest
 
-from tests.factory import Case, make_session, write_json
+from tests.factory import Case, write_json
+from tests.unit.analysis.conftest import asks, measured, session_of
 
 STEPS = 200
 
@@ -35,8 +36,8 @@ def one_row(ask, what="*", where="workers = 2"):
     return row
 
 
-def test_a_run_needs_the_steps_until_the_first_validation_at_the_target_and_the_clock_until_its_end(measure):
-    ask = measure(case(target_step=at(one=[40] * 4, two=[30] * 4)))
+@measured(case(target_step=at(one=[40] * 4, two=[30] * 4)))
+def test_a_run_needs_the_steps_until_the_first_validation_at_the_target_and_the_clock_until_its_end(ask):
     (row,) = ask("FROM target_runs WHERE workers = 2 AND repeat = 0")
     assert (row["reached"], row["steps"], row["examples"]) == (True, 30, 30 * 128)
     assert row["seconds"] == pytest.approx(0.4 + 30 * 0.0125 + 3 * 0.05)
@@ -46,20 +47,20 @@ def test_a_run_needs_the_steps_until_the_first_validation_at_the_target_and_the_
     assert row["training_share"] == pytest.approx(row["training_s"] / row["seconds"])
 
 
-def test_a_run_that_misses_the_target_is_kept_with_all_that_it_had(measure):
-    ask = measure(case(target_step=at(one=[40] * 4, two=[30, 30, 30, None])))
+@measured(case(target_step=at(one=[40] * 4, two=[30, 30, 30, None])))
+def test_a_run_that_misses_the_target_is_kept_with_all_that_it_had(ask):
     (row,) = ask("FROM target_runs WHERE workers = 2 AND NOT reached")
     assert (row["repeat"], row["steps"], row["examples"], row["status"]) == (3, STEPS, STEPS * 128, "ok")
     assert row["seconds"] == pytest.approx(0.4 + STEPS * 0.0125 + 20 * 0.05)
 
 
-def test_a_run_that_ends_early_missed_the_target_and_one_that_never_began_is_none(measure):
-    ask = measure(
-        case(
-            target_step=at(one=[40] * 4, two=[30, 30, 30, 30]),
-            statuses={(2, 0): "timeout", (2, 1): "skipped"},
-        )
+@measured(
+    case(
+        target_step=at(one=[40] * 4, two=[30, 30, 30, 30]),
+        statuses={(2, 0): "timeout", (2, 1): "skipped"},
     )
+)
+def test_a_run_that_ends_early_missed_the_target_and_one_that_never_began_is_none(ask):
     rows = ask(
         "SELECT repeat, reached, examples, throughput FROM target_runs WHERE workers = 2 ORDER BY repeat"
     )
@@ -68,13 +69,13 @@ def test_a_run_that_ends_early_missed_the_target_and_one_that_never_began_is_non
     assert (one_row(ask)["runs"], one_row(ask)["missed"]) == (3, 1)
 
 
-def test_a_run_without_a_target_is_in_neither_table(measure):
-    ask = measure(case(until_loss=None))
+@measured(case(until_loss=None))
+def test_a_run_without_a_target_is_in_neither_table(ask):
     assert ask("FROM target_runs") == ask("FROM target_efficiency") == []
 
 
-def test_the_factors_are_the_planted_ones_and_their_product_is_the_efficiency(measure):
-    ask = measure(case(target_step=at(one=[40, 50, 40, 50], two=[30, 40, 40, 30])))
+@measured(case(target_step=at(one=[40, 50, 40, 50], two=[30, 40, 40, 30])))
+def test_the_factors_are_the_planted_ones_and_their_product_is_the_efficiency(ask):
     row = one_row(ask)
     needs = {1: 64 * math.sqrt(40 * 50), 2: 128 * math.sqrt(30 * 40)}
     assert row["estimate"] == "mean"
@@ -89,8 +90,8 @@ def test_the_factors_are_the_planted_ones_and_their_product_is_the_efficiency(me
     assert row["examples_factor_lo"] < row["examples_factor"] < row["examples_factor_hi"]
 
 
-def test_an_interval_is_students_of_the_differences_within_rounds(measure):
-    ask = measure(case(target_step=at(one=[40, 50, 40, 50], two=[30, 40, 40, 30])))
+@measured(case(target_step=at(one=[40, 50, 40, 50], two=[30, 40, 40, 30])))
+def test_an_interval_is_students_of_the_differences_within_rounds(ask):
     row = one_row(ask)
     pairs = [(40, 30), (50, 40), (40, 40), (50, 30)]
     logs = [math.log(64 * one / (128 * two)) for one, two in pairs]
@@ -99,41 +100,54 @@ def test_an_interval_is_students_of_the_differences_within_rounds(measure):
     assert row["examples_factor_lo"] == pytest.approx(math.exp(mean - 3.182446 * deviation / 2), rel=1e-6)
 
 
-def test_a_case_with_another_batch_is_compared_with_the_baseline_that_it_names(measure):
-    small = case("small", step_ms={1: 10.0}, target_step={(1, repeat): 40 for repeat in range(4)})
-    large = case(
+FORTY = {(1, repeat): 40 for repeat in range(4)}
+SMALL = case("small", step_ms={1: 10.0}, target_step=FORTY)
+
+
+@measured(
+    SMALL,
+    case(
         "large",
         step_ms={1: 20.0},
         batch=256,
         baseline="small",
         target_step={(1, repeat): 20 for repeat in range(4)},
-    )
-    row = one_row(measure(small, large), where="case_name = 'large'")
+    ),
+)
+def test_a_case_with_another_batch_is_compared_with_the_baseline_that_it_names(ask):
+    row = one_row(ask, where="case_name = 'large'")
     assert (row["baseline_case"], row["throughput_factor"]) == ("small", pytest.approx(2))
     assert row["examples_factor"] == pytest.approx(40 * 64 / (20 * 256))
 
 
+OTHERWISE = [
+    {"until_loss": 0.4}, {"workload": "mnist_cnn"}, {"options": {"hidden": [8]}}, {"device_type": "cuda"},
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "changes",
-    [{"until_loss": 0.4}, {"workload": "mnist_cnn"}, {"options": {"hidden": [8]}}, {"device_type": "cuda"}],
+    "ask",
+    [
+        session_of(SMALL, case("large", step_ms={1: 20.0}, baseline="small", target_step=FORTY, **changes))
+        for changes in OTHERWISE
+    ],
+    indirect=True,
+    ids=[*map(str, OTHERWISE)],
 )
-def test_trainings_that_differ_in_more_than_batch_and_strategy_are_not_compared(measure, changes):
-    steps = {(1, repeat): 40 for repeat in range(4)}
-    small = case("small", step_ms={1: 10.0}, target_step=steps)
-    row = one_row(
-        measure(small, case("large", step_ms={1: 20.0}, baseline="small", target_step=steps, **changes)),
-        where="case_name = 'large'",
-    )
+def test_trainings_that_differ_in_more_than_batch_and_strategy_are_not_compared(ask):
+    row = one_row(ask, where="case_name = 'large'")
     assert row["examples"] == 40 * 64
     assert (row["baseline_case"], row["efficiency"], row["examples_factor"]) == (None, None, None)
 
 
-def test_if_fewer_than_half_miss_the_target_a_fit_needs_more_than_those_that_reached_it(measure):
-    some = [20, 30, 40, 30, 20, 40]
-    ask = measure(case(repeats=7, target_step=at(one=[40] * 7, two=[*some, None])))
+SOME = [20, 30, 40, 30, 20, 40]
+
+
+@measured(case(repeats=7, target_step=at(one=[40] * 7, two=[*SOME, None])))
+def test_if_fewer_than_half_miss_the_target_a_fit_needs_more_than_those_that_reached_it(ask):
     row = one_row(ask)
     assert (row["reached"], row["missed"], row["estimate"], row["bound"]) == (6, 1, "fit", None)
-    of_those = 128 * math.prod(some) ** (1 / 6)
+    of_those = 128 * math.prod(SOME) ** (1 / 6)
     with_the_limit = (of_those**6 * STEPS * 128) ** (1 / 7)
     assert row["examples"] > with_the_limit > of_those
     assert row["examples_factor"] == pytest.approx(40 * 64 / row["examples"])
@@ -142,8 +156,8 @@ def test_if_fewer_than_half_miss_the_target_a_fit_needs_more_than_those_that_rea
     assert row["efficiency"] == pytest.approx(factors)
 
 
-def test_if_half_miss_the_target_only_the_upper_end_is_known(measure):
-    ask = measure(case(target_step=at(one=[40, 50, 40, 50], two=[30, 40, None, None])))
+@measured(case(target_step=at(one=[40, 50, 40, 50], two=[30, 40, None, None])))
+def test_if_half_miss_the_target_only_the_upper_end_is_known(ask):
     row = one_row(ask)
     assert (row["estimate"], row["bound"], row["examples"], row["seconds"]) == (
         "bound",
@@ -158,11 +172,11 @@ def test_if_half_miss_the_target_only_the_upper_end_is_known(measure):
     assert row["throughput_factor"] == pytest.approx(0.8)
 
 
-def test_if_the_baseline_misses_the_target_only_the_lower_end_is_known_and_nothing_if_both_do(measure):
-    ask = measure(
-        case("here", target_step=at(one=[40, None, None, 50], two=[30, 40, 30, 40])),
-        case("both", target_step=at(one=[None] * 4, two=[None] * 4)),
-    )
+@measured(
+    case("here", target_step=at(one=[40, None, None, 50], two=[30, 40, 30, 40])),
+    case("both", target_step=at(one=[None] * 4, two=[None] * 4)),
+)
+def test_if_the_baseline_misses_the_target_only_the_lower_end_is_known_and_nothing_if_both_do(ask):
     row = one_row(ask, where="workers = 2 AND case_name = 'here'")
     assert (row["bound"], row["efficiency"], row["efficiency_hi"]) == ("at least", None, None)
     assert row["efficiency_lo"] > 0
@@ -170,30 +184,35 @@ def test_if_the_baseline_misses_the_target_only_the_lower_end_is_known_and_nothi
     assert (row["bound"], row["efficiency_lo"], row["efficiency_hi"]) == (None, None, None)
 
 
-def test_a_single_repeat_has_factors_without_intervals(measure):
-    ask = measure(case(repeats=1, target_step=at(one=[40], two=[30])))
+@measured(case(repeats=1, target_step=at(one=[40], two=[30])))
+def test_a_single_repeat_has_factors_without_intervals(ask):
     row = one_row(ask)
     assert row["examples_factor"] == pytest.approx(40 / 60)
     assert (row["examples_factor_lo"], row["efficiency_hi"], row["costs_most"]) == (None, None, None)
 
 
 @pytest.mark.parametrize(
-    ("two_ms", "two", "costs_most"),
+    ("ask", "costs_most"),
     [
-        (12.5, [80, 100, 80, 90], "examples"),
-        (12.5, [20, 40, 30, 20], None),
-        (40.0, [20, 30, 20, 30], "throughput"),
+        (
+            session_of(case(step_ms={1: 10.0, 2: two_ms}, target_step=at(one=[40, 50, 40, 50], two=two))),
+            costs_most,
+        )
+        for two_ms, two, costs_most in (
+            (12.5, [80, 100, 80, 90], "examples"),
+            (12.5, [20, 40, 30, 20], None),
+            (40.0, [20, 30, 20, 30], "throughput"),
+        )
     ],
+    indirect=["ask"],
+    ids=["examples", "none", "throughput"],
 )
-def test_the_factor_that_costs_most_is_named_only_if_the_runs_tell_it_from_the_others(
-    measure, two_ms, two, costs_most
-):
-    ask = measure(case(step_ms={1: 10.0, 2: two_ms}, target_step=at(one=[40, 50, 40, 50], two=two)))
+def test_the_factor_that_costs_most_is_named_only_if_the_runs_tell_it_from_the_others(ask, costs_most):
     assert one_row(ask)["costs_most"] == costs_most
 
 
-def test_an_imported_training_has_its_target_and_its_parts_from_its_file(results, read_back):
-    folder = make_session(results, [case(until_loss=None, accuracy=None)])
+def as_imported(folder):
+    """Give every run the figures of a training that was measured elsewhere."""
     for path in folder.glob("*/run.json"):
         run = json.loads(path.read_text())
         parts = {
@@ -203,7 +222,10 @@ def test_an_imported_training_has_its_target_and_its_parts_from_its_file(results
             "reached": not path.match("*1x1.r3/*"),
         }
         write_json(path, run | {"imported": {"place": "line 1", "epochs": None, **parts}})
-    ask = read_back()
+
+
+@asks(session_of(case(until_loss=None, accuracy=None), changed=as_imported))
+def test_an_imported_training_has_its_target_and_its_parts_from_its_file(ask):
     rows = ask(
         "SELECT reached, examples, seconds, throughput, training_share FROM target_runs WHERE workers = 1"
     )

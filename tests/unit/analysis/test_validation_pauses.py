@@ -7,8 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.factory import Case, make_session
+from tests.factory import Case
 from tests.factory_tables import PHASES, STEP_SCHEMA
+from tests.unit.analysis.conftest import asks, measured, session_of
 
 MS = 1_000_000
 RUN = "ddp.1x2.r0"
@@ -19,13 +20,20 @@ def case(name: str = "ddp", **changes: object) -> Case:
     return Case(name=name, **(given | changes))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("ranks", "jitter"), [(1, 0.1), (4, 0.0)])
-def test_a_session_with_pauses_has_the_figures_of_the_same_session_without(measure, ranks, jitter):
-    changes = {"step_ms": {ranks: 5.0}, "repeats": 2, "jitter": jitter}
-    ask = measure(
-        case("with", validate_every=3, validation_ms=700.0, **changes),
-        case("without", **changes),
+def with_and_without(**changes):
+    return session_of(
+        case("with", validate_every=3, validation_ms=700.0, repeats=2, **changes),
+        case("without", repeats=2, **changes),
     )
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [with_and_without(step_ms={1: 5.0}, jitter=0.1), with_and_without(step_ms={4: 5.0})],
+    indirect=True,
+    ids=["one rank", "four ranks"],
+)
+def test_a_session_with_pauses_has_the_figures_of_the_same_session_without(ask):
     figures = "throughput, step_ms, step_ms_mean, step_ms_std, step_ms_max, span_s, data_share, mean_loss"
     rows = [
         ask(f"SELECT repeat, {figures} FROM run_summary WHERE case_name = '{name}' ORDER BY repeat")
@@ -35,8 +43,8 @@ def test_a_session_with_pauses_has_the_figures_of_the_same_session_without(measu
     assert rows[0] == rows[1]
 
 
-def test_the_validations_of_a_run_are_kept_in_order_and_the_best_counts(measure):
-    ask = measure(case(validate_every=4, validation_ms=100.0, losses=(2.0, 0.8), accuracy=0.9))
+@measured(case(validate_every=4, validation_ms=100.0, losses=(2.0, 0.8), accuracy=0.9))
+def test_the_validations_of_a_run_are_kept_in_order_and_the_best_counts(ask):
     rows = ask("SELECT step, epoch, val_loss, val_accuracy, elapsed_s FROM evals ORDER BY step")
     assert [row["step"] for row in rows] == [4, 8, 12]
     assert [row["epoch"] for row in rows] == [0.004, 0.008, 0.012]
@@ -46,33 +54,42 @@ def test_the_validations_of_a_run_are_kept_in_order_and_the_best_counts(measure)
     assert best == {"best_val_loss": pytest.approx(0.85), "best_val_accuracy": 0.9}
 
 
-@pytest.mark.parametrize("every", [1, 2, 3, 5, 11])
-def test_step_times_telescope_to_the_span_wherever_the_pauses_lie(measure, every):
-    ask = measure(case(validate_every=every, validation_ms=20.0))
+EVERY = [1, 2, 3, 5, 11]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [session_of(case(validate_every=every, validation_ms=20.0)) for every in EVERY],
+    indirect=True,
+    ids=[*map(str, EVERY)],
+)
+def test_step_times_telescope_to_the_span_wherever_the_pauses_lie(ask):
     steps = ask("SELECT step_ns FROM step_stats WHERE kind = 'measured' ORDER BY step")
     assert [row["step_ns"] for row in steps] == [5 * MS] * 10
     assert ask("SELECT DISTINCT span_ns FROM run_rank_stats") == [{"span_ns": 50 * MS}]
 
 
-def test_a_pause_between_warm_up_and_measured_steps_was_never_in_the_span(measure):
-    ask = measure(case(validate_every=2, validation_ms=20.0, steps=2))
+@measured(case(validate_every=2, validation_ms=20.0, steps=2))
+def test_a_pause_between_warm_up_and_measured_steps_was_never_in_the_span(ask):
     assert ask("SELECT DISTINCT span_ns FROM run_rank_stats") == [{"span_ns": 10 * MS}]
 
 
-def test_a_run_that_dies_after_a_validation_keeps_it_and_its_span(measure):
-    # 2 warm-up and 5 measured steps were completed, the last validation came after the sixth
-    ask = measure(case(validate_every=3, validation_ms=20.0, statuses={(2, 0): "failed"}))
+# 2 warm-up and 5 measured steps were completed, the last validation came after the sixth
+@measured(case(validate_every=3, validation_ms=20.0, statuses={(2, 0): "failed"}))
+def test_a_run_that_dies_after_a_validation_keeps_it_and_its_span(ask):
     assert [row["step"] for row in ask("SELECT step FROM evals ORDER BY step")] == [3, 6]
     assert ask("SELECT DISTINCT span_ns FROM run_rank_stats") == [{"span_ns": 25 * MS}]
 
 
-def test_waiting_for_the_last_rank_belongs_to_the_span_and_the_validation_does_not(results, read_back):
-    # Rank 0 is slow before the validation at step 2, rank 1 after it; they meet there, and go on at 120 and 121 ms.
-    folder = make_session(results, [case(warmup=0, steps=4, validate_every=2, validation_ms=9.0)])
+def _meeting(folder):
+    """Rank 0 is slow before the validation at step 2, rank 1 after it; they meet there, and go on at 120 and 121 ms."""
     step_ms = np.array([[10, 12, 10, 10], [9, 10, 12, 11]])
     start_ms = np.array([[0, 10, 120, 130], [0, 9, 121, 133]])
     _rewrite(folder / RUN / "steps.node0.parquet", step_ms * MS, start_ms * MS)
-    ask = read_back()
+
+
+@asks(session_of(case(warmup=0, steps=4, validate_every=2, validation_ms=9.0), changed=_meeting))
+def test_waiting_for_the_last_rank_belongs_to_the_span_and_the_validation_does_not(ask):
     steps = [row["step_ns"] for row in ask("SELECT step_ns FROM step_stats ORDER BY step")]
     assert steps == [10 * MS, 12 * MS, 13 * MS, 11 * MS]
     spans = [row["span_ns"] for row in ask("SELECT span_ns FROM run_rank_stats ORDER BY rank")]
