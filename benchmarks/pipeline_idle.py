@@ -1,7 +1,8 @@
-"""Compare the measured idle share of pipelines whose stages all take equally long with the share of the formula.
+"""Compare the measured idle share of pipelines whose stages all take equally long with that of the simulated schedule,
+which is the formula's except for zero_bubble.
 
 The stages wait for a fixed time in forward and in backward, so that cores need not be free. Prints a table: schedule,
-ranks, micro-batches, idle share measured and by the formula, and their ratio.
+ranks, micro-batches, idle share measured and simulated, and their ratio.
 
     python benchmarks/pipeline_idle.py [--wait-ms 20] [--ranks 2 4]
 """
@@ -18,6 +19,9 @@ from typing import Any
 
 import duckdb
 
+from bench.predict.schedules import Part, works
+from bench.predict.timeline import Sending, simulate
+
 BENCH = str(Path(sys.executable).parent / "bench")
 WAITING = '''
 import time
@@ -29,19 +33,30 @@ WAIT_S = {wait_s}
 
 
 class Wait(torch.autograd.Function):
-    """The identity, which takes a fixed time forward, and twice that backward."""
+    """The identity, which takes a fixed time forward, and as long backward."""
 
     @staticmethod
-    def forward(ctx, x, scale):
+    def forward(ctx, x):
         time.sleep(WAIT_S)
-        ctx.save_for_backward(scale)
-        return x * scale
+        return x.view_as(x)
 
     @staticmethod
     def backward(ctx, gradient):
-        time.sleep(2 * WAIT_S)
-        (scale,) = ctx.saved_tensors
-        return gradient * scale, gradient.sum()
+        time.sleep(WAIT_S)
+        return gradient
+
+
+class Weight(torch.autograd.Function):
+    """The identity, which takes a fixed time backward alone: a product computes its weight's gradient apart."""
+
+    @staticmethod
+    def forward(ctx, scale):
+        return scale.view_as(scale)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        time.sleep(WAIT_S)
+        return gradient
 
 
 class Layer(nn.Module):
@@ -50,7 +65,7 @@ class Layer(nn.Module):
         self.scale = nn.Parameter(torch.ones(()))
 
     def forward(self, x):
-        return Wait.apply(x, self.scale)
+        return Wait.apply(x) * Weight.apply(self.scale)
 
 
 class Part(nn.Module):
@@ -89,15 +104,16 @@ class Waiting:
         self.options, self.source, self.data_root, self.seed = options, source, data_root, seed
 '''
 LAYERS = 4
+SECONDS: dict[Part, float] = {"forward": 1, "backward": 2, "backward_input": 1, "backward_weight": 1}
 TABLE = """
-SELECT schedule, pp, micro_batches, stages_per_rank, avg(idle_share), any_value(ideal_idle_share)
+SELECT schedule, pp, micro_batches, stages_per_rank, avg(idle_share)
 FROM pipeline_idle GROUP BY ALL ORDER BY ALL
 """
 
 
 def cases(every_ranks: list[int]) -> list[dict[str, Any]]:
     found = []
-    for schedule in ("gpipe", "1f1b", "interleaved"):
+    for schedule in ("gpipe", "1f1b", "interleaved", "zero_bubble"):
         for ranks in every_ranks:
             if schedule == "interleaved" and ranks == 4:
                 continue  # it has two stages for each rank
@@ -105,7 +121,7 @@ def cases(every_ranks: list[int]) -> list[dict[str, Any]]:
                 found.append(
                     {
                         "name": f"{schedule.replace('1f1b', 'one_f_one_b')}_{ranks}_{micro_batches}",
-                        "strategy": {"pp": {"schedule": schedule}},
+                        "strategy": {"pp": {"schedule": schedule}},  # zero_bubble: one stage per rank
                         "scaling": "none",
                         "batch_per_rank": micro_batches,
                         "world": [ranks],
@@ -115,12 +131,24 @@ def cases(every_ranks: list[int]) -> list[dict[str, Any]]:
     return found
 
 
+def simulated_idle_share(schedule: Any, ranks: int, stages_per_rank: int, micro_batches: int) -> float:
+    """Mean over the ranks, from the first work of the rank to its last, as the table pipeline_steps counts."""
+    made = works(
+        schedule, ranks=ranks, stages_per_rank=stages_per_rank, micro_batches=micro_batches, seconds=SECONDS
+    )
+    timeline = simulate(made, lambda _: Sending(seconds=0))
+    return sum(timeline.idle_s(rank) for rank in range(ranks)) / ranks / timeline.step_s
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--wait-ms", type=float, default=20.0, help="of a layer in forward; twice that in backward"
+        "--wait-ms",
+        type=float,
+        default=20.0,
+        help="of a layer in forward, in backward of its input, and in that of its weight",
     )
     parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4])
     asked = parser.parse_args()
@@ -147,9 +175,10 @@ def main() -> None:
         ]
         subprocess.run(run, stdout=subprocess.DEVNULL, check=True)
         rows = duckdb.connect(str(folder / "r" / "results.duckdb"), read_only=True).execute(TABLE).fetchall()
-    print("| schedule | ranks | micro-batches | stages per rank | idle, measured | idle, formula | ratio |")
+    print("| schedule | ranks | micro-batches | stages per rank | idle, measured | idle, simulated | ratio |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for schedule, ranks, micro_batches, stages, idle, ideal in rows:
+    for schedule, ranks, micro_batches, stages, idle in rows:
+        ideal = simulated_idle_share(schedule, ranks, stages, micro_batches)
         ratio = idle / ideal
         print(
             f"| {schedule} | {ranks} | {micro_batches} | {stages} | {idle:.4f} | {ideal:.4f} | {ratio:.3f} |"

@@ -7,9 +7,11 @@ al. 2023, arXiv:2401.10241).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from bench.predict.timeline import Computation
 from bench.strategies._layout import Schedule
 
 Part = Literal["forward", "backward", "backward_input", "backward_weight"]
@@ -66,3 +68,29 @@ def order(
         for number in range(weights, forwards):
             add("backward_weight", backward_stage(number))
     return actions
+
+
+def works(
+    schedule: Schedule, *, ranks: int, stages_per_rank: int, micro_batches: int, seconds: Mapping[Part, float]
+) -> list[Computation]:
+    """All work of a pipeline whose stages are alike and send in no time. `seconds`: of each part in one stage."""
+    last = ranks * stages_per_rank - 1
+
+    def name(action: Action) -> str:
+        return f"{action.part} {action.stage} {action.micro_batch}"
+
+    def after(action: Action) -> tuple[str, ...]:
+        part, stage, number = action.part, action.stage, action.micro_batch
+        if part == "forward":
+            return () if stage == 0 else (name(Action("forward", stage - 1, number)),)
+        if part == "backward_weight":
+            return (name(Action("backward_input", stage, number)),)
+        return (name(Action("forward", stage, number) if stage == last else Action(part, stage + 1, number)),)
+
+    return [
+        Computation(name=name(one), seconds=seconds[one.part], rank=rank, after=after(one))
+        for rank in range(ranks)
+        for one in order(
+            schedule, rank, ranks=ranks, stages_per_rank=stages_per_rank, micro_batches=micro_batches
+        )
+    ]

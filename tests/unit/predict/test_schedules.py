@@ -8,36 +8,24 @@ from typing import Any
 
 import pytest
 
-from bench.predict.schedules import Action, Part, order
-from bench.predict.timeline import Computation, Sending, Timeline, simulate
+from bench.predict.schedules import Action, Part, order, works
+from bench.predict.timeline import Sending, Timeline, simulate
 from bench.strategies._layout import Schedule
 
-SECONDS = {"forward": 1.0, "backward": 2.0, "backward_input": 1.0, "backward_weight": 1.0}
+SECONDS: dict[Part, float] = {"forward": 1.0, "backward": 2.0, "backward_input": 1.0, "backward_weight": 1.0}
 
 
 def pipeline(schedule: Schedule, ranks: int, stages_per_rank: int, micro_batches: int) -> Timeline:
     """Equal stages that send in no time."""
-    last = ranks * stages_per_rank - 1
-
-    def name(action: Action) -> str:
-        return f"{action.part} {action.stage} {action.micro_batch}"
-
-    def needs(action: Action) -> tuple[str, ...]:
-        part, stage, number = action.part, action.stage, action.micro_batch
-        if part == "forward":
-            return () if stage == 0 else (name(Action("forward", stage - 1, number)),)
-        if part == "backward_weight":
-            return (name(Action("backward_input", stage, number)),)
-        return (name(Action("forward", stage, number) if stage == last else Action(part, stage + 1, number)),)
-
-    works = [
-        Computation(name=name(one), seconds=SECONDS[one.part] / stages_per_rank, rank=rank, after=needs(one))
-        for rank in range(ranks)
-        for one in order(
-            schedule, rank, ranks=ranks, stages_per_rank=stages_per_rank, micro_batches=micro_batches
-        )
-    ]
-    return simulate(works, lambda _: Sending(seconds=0))
+    seconds = {part: time / stages_per_rank for part, time in SECONDS.items()}
+    made = works(
+        schedule,
+        ranks=ranks,
+        stages_per_rank=stages_per_rank,
+        micro_batches=micro_batches,
+        seconds=seconds,
+    )
+    return simulate(made, lambda _: Sending(seconds=0))
 
 
 @pytest.mark.parametrize("schedule", ["gpipe", "1f1b"])
