@@ -25,7 +25,7 @@ from bench.common.safe_path import protect_imports
 from bench.machine.container import container_kind
 
 _GROUPS = {
-    "Run": ("run", "suite", "list", "show", "predict", "script"),
+    "Run": ("run", "suite", "list", "show", "predict", "shadow", "script"),
     "Read": (
         "sessions",
         "summary",

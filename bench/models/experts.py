@@ -72,7 +72,7 @@ class ExpertLayer(nn.Module):
     """A router and its experts: [B, T, d_model] to the same."""
 
     balanced: ClassVar[bool] = False
-    """Gives each expert as many tokens as every other, not those that the router chooses: for ranks that cannot read values."""
+    """Gives each expert as many tokens as every other, not those that the router chooses; a shadow has no scores."""
 
     def __init__(self, experts: int, per_token: int, d_model: int, width: int) -> None:
         super().__init__()

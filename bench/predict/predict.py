@@ -83,7 +83,7 @@ def predictions(
     suite: ResolvedSuite, here: Slots, machine: Machine, data_root: str | None
 ) -> list[Prediction]:
     """One prediction per case and world size. Raises InputError if the suite cannot be planned."""
-    runs = _planned(suite, here, data_root)
+    runs = [_skipped_if_unknown(run) for run in planned(suite, here, data_root)]
     specs = [run.spec for run in runs if run.skip_reason is None]
     models = (
         probe_models(specs, counts_flops=any(machine.flops_per_s(spec) for spec in specs)) if specs else {}
@@ -107,11 +107,11 @@ def predictions(
     return found
 
 
-def _planned(suite: ResolvedSuite, here: Slots, data_root: str | None) -> list[PlannedRun]:
+def planned(suite: ResolvedSuite, here: Slots, data_root: str | None) -> list[PlannedRun]:
     """One run per case and world size, on as many nodes like this one as it needs.
 
     Without local GPUs and without --ranks-per-node, all GPU ranks are on one node. World size `auto` is expanded as on
-    this machine. A batch that does not divide becomes a skip reason."""
+    this machine. A batch that does not divide, and a run without steps, become a skip reason."""
     runs: list[PlannedRun] = []
     for case in suite.cases:
         device: DeviceType = here.device_type if case.device == "auto" else case.device
@@ -129,18 +129,22 @@ def _planned(suite: ResolvedSuite, here: Slots, data_root: str | None) -> list[P
         alone = case.model_copy(update={"world": tuple(dict.fromkeys(world))})
         suite_of_case = dataclasses.replace(suite, cases=(alone,))
         runs += plan(suite_of_case, slots, "predicted", data_root=data_root, refuses=False)
-    return [_skipped_if_unknown(run) for run in runs if run.spec.repeat == 0]
+    return [_skipped_without_steps(run) for run in runs if run.spec.repeat == 0]
 
 
 def _skipped_if_unknown(run: PlannedRun) -> PlannedRun:
+    if run.skip_reason is not None or run.spec.strategy in _KNOWN:
+        return run
+    return dataclasses.replace(
+        run, skip_reason=f"memory and traffic of strategy {label(run.spec.strategy)} are not known"
+    )
+
+
+def _skipped_without_steps(run: PlannedRun) -> PlannedRun:
     if run.skip_reason is not None:
         return run
     if run.spec.runs_a_script:
         return dataclasses.replace(run, skip_reason="it runs a command, and only its script knows the model")
-    if run.spec.batch_per_rank and run.spec.strategy not in _KNOWN:
-        return dataclasses.replace(
-            run, skip_reason=f"memory and traffic of strategy {label(run.spec.strategy)} are not known"
-        )
     if run.spec.batch_per_rank:
         return run
     if not run.pending:

@@ -7,11 +7,15 @@ computed. FakeTensorMode does not serve here: DDP's reducer is C++ and ends the 
 
 from __future__ import annotations
 
+import mmap
+import os
 import sys
 import weakref
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, NoReturn
 
 import torch
 from torch._C._distributed_c10d import _create_work_from_future
@@ -23,7 +27,11 @@ from torch.utils._pytree import tree_iter, tree_map_only
 
 _HERE = str(Path(__file__).parent)
 _COMPUTED_BYTES = 2**16
-"""Arguments and results together, up to which an operation on known values is computed."""
+_COMPUTED_INTEGER_BYTES = 2**26
+"""Arguments, or results, up to which an operation on known values is computed; integers choose examples."""
+_LARGEST_ALLOCATION = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+_MAP_NORESERVE = 0x4000
+"""A flag of Linux on x86-64 and arm64, which older Pythons do not name."""
 _ATEN = torch.ops.aten
 _SHARES_STORAGE = {
     _ATEN.set_.source_Storage,
@@ -55,14 +63,31 @@ class ValueNeededError(RuntimeError):
         )
 
 
+def _refuse(error: ValueNeededError) -> NoReturn:
+    raise error
+
+
 def _place() -> tuple[str, int] | None:
     frame = sys._getframe(2)
     while frame is not None:
-        name = frame.f_code.co_filename
-        if "/torch/" not in name and not name.startswith(("<", _HERE)):
-            return name, frame.f_lineno
+        if _is_of_the_user(frame.f_code.co_filename):
+            return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+def place_in(trace: TracebackType | None) -> tuple[str, int] | None:
+    """File and line of the innermost frame outside torch; null if there is none."""
+    place = None
+    while trace is not None:
+        if _is_of_the_user(trace.tb_frame.f_code.co_filename):
+            place = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+        trace = trace.tb_next
+    return place
+
+
+def _is_of_the_user(file: str) -> bool:
+    return "/torch/" not in file and not file.startswith(("<", _HERE))
 
 
 class HollowStorages:
@@ -84,12 +109,13 @@ class HollowStorages:
 class Hollow(TorchDispatchMode):
     """Inside, operations on large or unknown values compute shapes alone.
 
-    Raises ValueNeededError if code reads an unknown value."""
+    Raises ValueNeededError if code reads an unknown value, or calls `needed` with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, needed: Callable[[ValueNeededError], NoReturn] | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._hollow = HollowStorages()
-        self._methods = _ReadingMethods(self._hollow)
+        self._needed = needed or _refuse
+        self._methods = _ReadingMethods(self._hollow, self._needed)
 
     def __enter__(self) -> Hollow:
         self._methods.__enter__()  # type: ignore[no-untyped-call]
@@ -116,11 +142,11 @@ class Hollow(TorchDispatchMode):
             torch.Tag.dynamic_output_shape in func.tags and not _is_a_selection(func, args)
         ):
             if unknown:
-                raise ValueNeededError(str(func))
+                self._needed(ValueNeededError(str(func)))
             return func(*args, **kwargs)
         if func.is_view or func in _SHARES_STORAGE:
             return func(*args, **kwargs)
-        unknown = unknown or _draws(func) or sum(map(size_of, tensors)) > _COMPUTED_BYTES
+        unknown = unknown or _draws(func) or _is_large(tensors)
         if func.namespace == "c10d":
             return self._collective(func, args, kwargs, unknown=unknown)
         if func._schema.name in (
@@ -147,8 +173,7 @@ class Hollow(TorchDispatchMode):
             if unknown:
                 self._all_unknown(made)
             return made
-        bytes_made = sum(size_of(one) for one in tree_iter(made) if isinstance(one, torch.Tensor))
-        if not unknown and bytes_made <= _COMPUTED_BYTES:
+        if not unknown and not _is_large(one for one in tree_iter(made) if isinstance(one, torch.Tensor)):
             return func(*args, **kwargs)
         self._written(func, args, kwargs, written)
         outputs = made if isinstance(made, tuple) else (made,)
@@ -179,7 +204,7 @@ class Hollow(TorchDispatchMode):
             return shared.as_strided(
                 shape.size(), shape.stride(), shared.storage_offset() + shape.storage_offset()
             )
-        made = torch.empty_strided(shape.size(), shape.stride(), dtype=shape.dtype, device="cpu")
+        made = _memory(shape)
         self._hollow.add(made)
         return made
 
@@ -195,16 +220,27 @@ class Hollow(TorchDispatchMode):
                 self._hollow.add(one)
 
 
+def _memory(shape: torch.Tensor) -> torch.Tensor:
+    size = shape.untyped_storage().nbytes()
+    if size < _LARGEST_ALLOCATION:
+        return torch.empty_strided(shape.size(), shape.stride(), dtype=shape.dtype, device="cpu")
+    # Linux refuses to allocate more than there is, as for all gradients of a large model in one bucket, but not to map
+    # it; such a tensor cannot be resized
+    mapped = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE)
+    return torch.frombuffer(mapped, dtype=shape.dtype).as_strided(shape.size(), shape.stride())
+
+
 class _ReadingMethods(TorchFunctionMode):
     """Refuses the methods that read memory without an operation."""
 
-    def __init__(self, hollow: HollowStorages) -> None:
+    def __init__(self, hollow: HollowStorages, needed: Callable[[ValueNeededError], NoReturn]) -> None:
         super().__init__()
         self._hollow = hollow
+        self._needed = needed
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func in _READING_METHODS and type(args[0]) in _PLAIN and args[0] in self._hollow:
-            raise ValueNeededError(f"{func.__name__}()")
+            self._needed(ValueNeededError(f"{func.__name__}()"))
         return func(*args, **(kwargs or {}))
 
 
@@ -225,6 +261,16 @@ def _is_a_selection(func: OpOverload, args: Any) -> bool:
     """Whether it is an index by numbers, whose result has the shape of the numbers; a boolean mask must be read."""
     is_index = func._schema.name.startswith(("aten::index", "aten::_unsafe_index"))
     return is_index and not any(one is not None and one.dtype in (torch.bool, torch.uint8) for one in args[1])
+
+
+def _is_large(tensors: Iterable[torch.Tensor]) -> bool:
+    numbers = integers = 0
+    for one in tensors:
+        if one.dtype.is_floating_point or one.dtype.is_complex:
+            numbers += size_of(one)
+        else:
+            integers += size_of(one)
+    return numbers > _COMPUTED_BYTES or integers > _COMPUTED_INTEGER_BYTES
 
 
 def size_of(tensor: torch.Tensor) -> int:

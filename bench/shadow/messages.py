@@ -16,6 +16,7 @@ from torch.utils._pytree import tree_iter
 
 from bench.measure.profile.collective_names import op_of
 from bench.shadow.hollow import size_of, unwraps_first
+from bench.shadow.records import Message
 
 _NAMESPACES = ("c10d", "_c10d_functional")
 
@@ -25,6 +26,8 @@ class Sent:
     """A message, and the number of marks before it."""
 
     mark: int
+    phase: str
+    """`forward` or `backward`, as autograd tells."""
     op: str
     group: dist.ProcessGroup
     message_bytes: int
@@ -48,7 +51,13 @@ class MessageRecorder(TorchDispatchMode):
             if group is not None:
                 name = func._schema.name.partition("::")[2]
                 self.sent.append(
-                    Sent(mark=self.marks, op=op_of(name), group=group, message_bytes=_bytes(name, args, made))
+                    Sent(
+                        mark=self.marks,
+                        phase="forward" if torch._C._current_graph_task_id() == -1 else "backward",
+                        op=op_of(name.removesuffix("_")),
+                        group=group,
+                        message_bytes=_bytes(name, args, made),
+                    )
                 )
         return made
 
@@ -82,12 +91,20 @@ def _ranks(group: dist.ProcessGroup) -> tuple[int, ...]:
     return tuple(dist.get_process_group_ranks(group))
 
 
-def group_name(group: dist.ProcessGroup) -> str:
+def as_message(sent: Sent, ranks_per_node: int, *, phase: str, micro_batch: int = 0) -> Message:
+    """The message without torch's objects."""
+    return Message(
+        op=sent.op,
+        group=_name(sent.group),
+        group_size=sent.group.size(),
+        group_nodes=len({rank // ranks_per_node for rank in _ranks(sent.group)}),
+        phase=phase,
+        micro_batch=micro_batch,
+        message_bytes=sent.message_bytes,
+    )
+
+
+def _name(group: dist.ProcessGroup) -> str:
     """The dimension of the mesh; `world` for the default group and for the only dimension of a mesh without names."""
     name = group.group_desc.removeprefix("mesh_")
     return "world" if name in ("default_pg", "default", "undefined", "") else name
-
-
-def nodes_of(group: dist.ProcessGroup, ranks_per_node: int) -> int:
-    """Nodes that the group's ranks are on."""
-    return len({rank // ranks_per_node for rank in _ranks(group)})

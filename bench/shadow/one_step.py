@@ -14,11 +14,12 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from bench.measure.recorder import WARMUP
+from bench.models.experts import ExpertLayer
 from bench.records.run_spec import RunSpec
 from bench.shadow.hollow import Hollow
 from bench.shadow.memory import StorageLog
-from bench.shadow.messages import MessageRecorder, group_name, nodes_of
-from bench.shadow.records import Message, Shadow
+from bench.shadow.messages import MessageRecorder, as_message
+from bench.shadow.records import Shadow
 from bench.train import rank as ranks
 from bench.train.rank_job import RankJob
 
@@ -43,6 +44,7 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
         scratch = inside.enter_context(tempfile.TemporaryDirectory())
         if hollow:
             inside.enter_context(Hollow())
+            ExpertLayer.balanced = True
         messages = inside.enter_context(MessageRecorder())
         log = inside.enter_context(StorageLog())
         training, _ = ranks.training_of(_job(rank, scratch), spec, workload, device)
@@ -62,14 +64,11 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
         training.step(clock, WARMUP)
         phases = [phase.removeprefix("idle_") for phase in clock.phases]
         sent = [
-            Message(
-                op=one.op,
-                group=group_name(one.group),
-                group_size=one.group.size(),
-                group_nodes=nodes_of(one.group, spec.ranks_per_node),
+            as_message(
+                one,
+                spec.ranks_per_node,
                 phase=phases[one.mark - 1],
                 micro_batch=min(phases[: one.mark].count("data"), spec.train.accumulate) - 1,
-                message_bytes=one.message_bytes,
             )
             for one in messages.sent
         ]
@@ -78,6 +77,8 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
             getattr(one, "_local_tensor", one).numel() for one in training.own_model.parameters()
         )
         stages = getattr(training.model, "own_stages", None)
+        if any(isinstance(one, ExpertLayer) for one in training.own_model.modules()):
+            notes.append("every expert gets as many tokens as every other")
     return Shadow(
         rank=rank,
         stages=None if stages is None else tuple(stages),

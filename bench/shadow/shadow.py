@@ -5,21 +5,84 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from bench import strategies
 from bench.common import safe_path
 from bench.common.errors import InputError
+from bench.common.own_part import label
 from bench.records.run_spec import RunSpec
 from bench.shadow.records import Shadow
 
+_SITE = Path(__file__).parent / "site"
+"""The folder whose `sitecustomize` makes a Python program a shadow."""
+_ROOT = Path(__file__).parents[2]
+
 
 def shadow(spec: RunSpec, rank: int = 0, *, timeout_s: float = 600.0) -> Shadow:
-    """The messages of the rank in a step, and its memory at the peak. Raises InputError if the run cannot be shadowed: the message says
-    why, and what to do."""
+    """The messages of the rank in a step, and its memory at the peak.
+
+    Raises InputError if the run cannot be shadowed: the message says why, and the remedy."""
+    name = spec.case_name
+    if not strategies.lays_models(spec.strategy):
+        raise InputError(f"{name}: {label(spec.strategy)} trains no model: shadow a case that trains one")
+    program = safe_path.command("bench.shadow.program", str(os.getpid()), options=("-W", "ignore"))
     question = json.dumps({"spec": spec.to_json(), "rank": rank})
+    done = _run(program, safe_path.environment(), name, timeout_s, question=question)
+    if not done.stdout:
+        raise InputError(f"{name}: the process of the shadow failed: {_last_line(done)}; see `bench doctor`")
+    return _shadow(json.loads(done.stdout), name)
+
+
+def shadow_of_script(
+    words: Sequence[str], *, world_size: int, ranks_per_node: int, timeout_s: float = 600.0
+) -> Shadow:
+    """The same of rank 0 of a training script, started by the command `words`.
+
+    Raises InputError if the script cannot be shadowed."""
+    name = " ".join(words)
+    with tempfile.TemporaryDirectory() as folder:
+        answer = Path(folder, "answer.json")
+        job = {"world_size": world_size, "ranks_per_node": ranks_per_node, "answer": str(answer)}
+        done = _run(words, _script_environment(job), name, timeout_s)
+        if not answer.exists():
+            raise InputError(
+                f"{name}: it ended with {done.returncode} before the third step of an optimizer: {_last_line(done)}: "
+                "start the script by its own Python, without torchrun, and give it data for three steps"
+            )
+        return _shadow(json.loads(answer.read_text()), name)
+
+
+def _script_environment(job: Mapping[str, Any]) -> dict[str, str]:
+    """The variables of torchrun for rank 0, over the caller's own."""
+    path = [str(_SITE), os.environ.get("PYTHONPATH", ""), str(_ROOT)]
+    return {
+        **os.environ,
+        "RANK": "0",
+        "LOCAL_RANK": "0",
+        "GROUP_RANK": "0",
+        "WORLD_SIZE": str(job["world_size"]),
+        "LOCAL_WORLD_SIZE": str(job["ranks_per_node"]),
+        "GROUP_WORLD_SIZE": str(-(-job["world_size"] // job["ranks_per_node"])),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "29500",  # never used
+        "CUDA_VISIBLE_DEVICES": "",
+        "HIP_VISIBLE_DEVICES": "-1",
+        "PYTHONPATH": os.pathsep.join(filter(None, path)),
+        "BENCH_SHADOW": json.dumps(job),
+    }
+
+
+def _run(
+    words: Sequence[str], environment: Mapping[str, str], name: str, timeout_s: float, *, question: str = ""
+) -> subprocess.CompletedProcess[str]:
     try:
-        result = subprocess.run(
-            safe_path.command("bench.shadow.program", str(os.getpid()), options=("-W", "ignore")),
-            env=safe_path.environment(),
+        return subprocess.run(
+            words,
+            env=environment,
             input=question,
             capture_output=True,
             text=True,
@@ -28,15 +91,19 @@ def shadow(spec: RunSpec, rank: int = 0, *, timeout_s: float = 600.0) -> Shadow:
         )
     except subprocess.TimeoutExpired:
         raise InputError(
-            f"{spec.case_name}: rank {rank} took no step within {timeout_s:g} s: choose a smaller model, or fewer "
-            "cases with --case"
+            f"{name}: the shadow took no step within {timeout_s:g} s: choose a smaller model, or fewer micro-batches"
         ) from None
-    if not result.stdout:
-        last = (result.stderr.strip().splitlines() or [f"it ended with {result.returncode}"])[-1]
+    except FileNotFoundError:
         raise InputError(
-            f"{spec.case_name}: the process of the shadow failed: {last}; check torch with `bench doctor`"
-        )
-    answer = json.loads(result.stdout)
+            f"{name}: {words[0]} is not on PATH: give its whole path, or correct the command"
+        ) from None
+
+
+def _last_line(done: subprocess.CompletedProcess[str]) -> str:
+    return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+
+
+def _shadow(answer: Mapping[str, Any], name: str) -> Shadow:
     if "problem" in answer:
-        raise InputError(f"{spec.case_name}: {answer['problem']}")
-    return Shadow.from_json(answer)
+        raise InputError(f"{name}: {answer['problem']}")
+    return Shadow.from_json(dict(answer))

@@ -29,6 +29,7 @@ WRONG_ARGUMENTS = {
     "schema": ["surplus"],
     "script": ["smokee", "--image", "bench.sif"],
     "sessions": ["nothing"],
+    "shadow": ["smokee"],
     "show": ["smokee"],
     "slow-ranks": ["nothing"],
     "sql": ["nonsense"],

@@ -26,13 +26,14 @@ CALLS = {
     "reference": ["list"],
     "run": ["smoke", "--quick", "--dry-run"],
     "sessions": [],
+    "shadow": ["smoke", "--quick", "--case", "ddp_weak", "--world", "2"],
     "show": ["smoke", "--quick"],
     "slow-ranks": [],
     "sql": ["FROM scaling"],
     "suite": ["smoke", "--quick", "--dry-run"],
     "summary": ["@-1"],
 }
-IMPORT_TORCH = {"doctor", "predict"}
+IMPORT_TORCH = {"doctor", "predict", "shadow"}
 """One call is enough, because each imports torch; tests/e2e reads their text."""
 PRINT_NO_FACTS = {"export", "import", "load", "pack", "report", "schema", "script"}
 

@@ -26,7 +26,7 @@ def runs(folder: Path, cases: dict[str, dict[str, Any]], *, ranks_per_node: int 
         "why": "To know what ranks send.",
         "workload": MODEL,
         "data": {"source": "text"},
-        "train": {"accumulate": 4, "clip_norm": 1.0},
+        "train": {"accumulate": 2, "clip_norm": 1.0},
         "device": "cpu",
         "measure": {"warmup": 2, "steps": 2, "repeats": 1, "timeout_s": 300},
         "cases": [

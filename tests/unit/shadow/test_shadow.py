@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from runs import PARAMETERS, runs
 
 from bench.common.errors import InputError
 from bench.shadow.records import Shadow, total_bytes
-from bench.shadow.shadow import shadow
+from bench.shadow.shadow import shadow, shadow_of_script
 
 
 def test_a_rank_of_4096_under_ddp_reduces_every_gradient_once(tmp_path: Path) -> None:
@@ -24,7 +25,7 @@ def test_a_rank_of_4096_under_ddp_reduces_every_gradient_once(tmp_path: Path) ->
         512,
     )
     assert (reduced.phase, reduced.message_bytes) == ("backward", 4 * PARAMETERS)
-    assert {one.micro_batch for one in found.messages} == {3}
+    assert {one.micro_batch for one in found.messages} == {1}
     assert (found.parameters, found.memory.parameters) == (PARAMETERS, 4 * PARAMETERS)
     assert found.memory.optimizer >= 8 * PARAMETERS  # AdamW's two moments
     assert Shadow.from_json(found.to_json()) == found
@@ -35,9 +36,9 @@ def test_hybrid_sharding_gathers_within_a_node_and_reduces_between_nodes(tmp_pat
     found = shadow(spec)
     gathers = [one for one in found.messages if one.op == "all_gather"]
     assert {(one.group, one.group_size, one.group_nodes) for one in gathers} == {("shard", 8, 1)}
-    # each unit for the forward and the backward of four micro-batches
-    assert len(gathers) == 2 * 4 * 5
-    assert total_bytes(gathers) == 2 * 4 * 4 * PARAMETERS
+    # each unit for the forward and the backward of two micro-batches
+    assert len(gathers) == 2 * 2 * 5
+    assert total_bytes(gathers) == 2 * 2 * 4 * PARAMETERS
     reduced = [one for one in found.messages if one.group == "replicate"]
     assert {(one.op, one.group_size, one.group_nodes) for one in reduced} == {("all_reduce", 8, 8)}
     assert total_bytes(reduced) == 4 * PARAMETERS / 8
@@ -71,3 +72,58 @@ def test_a_model_that_reads_a_value_is_refused_with_the_line_of_the_read(tmp_pat
     (spec,) = runs(tmp_path, {"looks": case})
     with pytest.raises(InputError, match=r"looks: .*model\.py, line 12: the code reads a value"):
         shadow(spec)
+
+
+SCRIPT = """
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data.distributed import DistributedSampler
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(nn.Linear(64, 64))
+optimizer = torch.optim.AdamW(model.parameters())
+data = TensorDataset(torch.randn(1_000_000, 64))
+for (batch,) in DataLoader(data, batch_size=4, sampler=DistributedSampler(data)):
+    loss = model(batch).square().mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def script(folder: Path, text: str) -> list[str]:
+    (folder / "train.py").write_text(text)
+    return [sys.executable, str(folder / "train.py")]
+
+
+def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) -> None:
+    found = shadow_of_script(script(tmp_path, SCRIPT), world_size=4096, ranks_per_node=512)
+    (reduced,) = found.sums()
+    assert (reduced.op, reduced.phase, reduced.group_size, reduced.group_nodes) == (
+        "all_reduce",
+        "backward",
+        4096,
+        8,
+    )
+    assert reduced.message_bytes == 4 * found.parameters == 4 * (64 * 64 + 64)
+    assert found.memory.optimizer >= 2 * found.memory.parameters
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("loss.backward()", "print(loss.item())", r"train\.py, line 15: the code reads a value"),
+        (
+            "nn.Linear(64, 64)",
+            "nn.Linear(64, 64).cuda()",
+            r"train\.py, line 10: .*torch\.cuda\.is_available\(\)",
+        ),
+        ("1_000_000", "1", "before the third step of an optimizer"),
+    ],
+)
+def test_a_script_that_cannot_go_on_is_refused(tmp_path: Path, before: str, after: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        shadow_of_script(script(tmp_path, SCRIPT.replace(before, after)), world_size=16, ranks_per_node=8)

@@ -1,0 +1,48 @@
+"""bench shadow: Run one rank of thousands without the others: its messages and memory."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from bench.cli import _complete
+from bench.cli._options import format_option, options_named
+from bench.cli._output import say
+
+
+class _SuiteOrCommand(click.Command):
+    """Its argument is a suite, or after `--` a command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = args.index("--") if "--" in args else len(args)
+        left = super().parse_args(ctx, args[:at])
+        ctx.params["words"] = tuple(args[at + 1 :])
+        return left
+
+
+@click.command(name="shadow", cls=_SuiteOrCommand)
+@click.argument(
+    "suite", metavar="[SUITE | -- COMMAND [ARG]...]", required=False, shell_complete=_complete.suites
+)
+@options_named("quick", "cases", "settings", "vary", "world", "device", "ranks_per_node", "data_root")
+@format_option("table", "json", note=" JSON is in bytes and seconds.")
+def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any) -> None:
+    """Run one rank of the suite SUITE, a name or a YAML file, or of COMMAND, a training script, without the others and
+    without a GPU: print every message of a step by process group, and the peak of memory by kind.
+
+    \b
+    bench shadow ddpm_scaling --world 8x512
+    bench shadow --world 8x512 -- python train.py
+
+    `--world 8x512` is 8 nodes with 512 ranks each. The real code runs, on tensors that have a size and no values. A
+    case with a pipeline has a shadow for each stage."""
+    from bench.shadow.shadowed import shadows_of_command, shadows_of_suite
+
+    found = shadows_of_command(suite, words, options) if words else shadows_of_suite(suite, options)
+    if form == "json":
+        click.echo(json.dumps([one.to_json() for one in found], indent=1))
+        return
+    for number, one in enumerate(found):
+        say("\n".join([""] * (number > 0) + one.lines()))

@@ -1,0 +1,143 @@
+"""Inside a user's training script: makes its process one rank of many, and ends it after the step that is recorded.
+
+A step ends when the first optimizer that takes a step has taken it. The first two are not recorded: DDP then learns the
+order of gradients."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import weakref
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NoReturn
+
+import torch
+import torch.distributed as dist
+from torch.distributed import device_mesh, distributed_c10d
+from torch.nn.modules.module import register_module_buffer_registration_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+from bench.common.error_text import describe
+from bench.shadow.hollow import Hollow, ValueNeededError, place_in
+from bench.shadow.memory import StorageLog
+from bench.shadow.messages import MessageRecorder, as_message
+
+_FIRST_STEPS = 2
+
+
+def begin(job_json: str) -> None:
+    """From now on the script runs on tensors without values. `job_json`: `world_size`, `ranks_per_node`, and the file
+    `answer` to write."""
+    job = json.loads(job_json)
+    script = _Script(Path(job["answer"]), job["ranks_per_node"])
+    _join_a_fake_group(job["world_size"])
+    sys.excepthook = script.failed
+    script.enter()
+
+
+def _join_a_fake_group(world_size: int) -> None:
+    join, add = dist.init_process_group, dist.new_group
+
+    def init_process_group(*_: Any, **__: Any) -> None:
+        join("fake", rank=0, world_size=world_size, store=FakeStore())
+
+    def new_group(ranks: Any = None, *_: Any, **keys: Any) -> Any:
+        known = {key: keys[key] for key in ("use_local_synchronization", "group_desc") if key in keys}
+        return add(ranks, **known)
+
+    for module in (dist, distributed_c10d, device_mesh):
+        for replaced in (init_process_group, new_group):
+            if hasattr(module, replaced.__name__):
+                setattr(module, replaced.__name__, replaced)
+
+
+class _Script:
+    """What is known of the script's training so far."""
+
+    def __init__(self, answer: Path, ranks_per_node: int) -> None:
+        self._answer = answer
+        self._ranks_per_node = ranks_per_node
+        self._hollow = Hollow(self._value_needed)
+        self._messages = MessageRecorder()
+        self._log = StorageLog()
+        self._buffers: list[weakref.ref[torch.Tensor]] = []
+        self._first: weakref.ref[torch.optim.Optimizer] | None = None
+        self._steps = 0
+        self._began = perf_counter()
+
+    def enter(self) -> None:
+        register_module_buffer_registration_hook(lambda _module, _name, buffer: self._registered(buffer))
+        register_optimizer_step_pre_hook(lambda optimizer, _args, _keys: self._step_begins(optimizer))
+        register_optimizer_step_post_hook(lambda optimizer, _args, _keys: self._step_ended(optimizer))
+        for mode in (self._hollow, self._messages, self._log):
+            mode.__enter__()
+
+    def failed(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        """Takes the place of Python's report of an error that ends the script."""
+        place = place_in(trace)
+        where = "" if place is None else f"{place[0]}, line {place[1]}: "
+        remedy = ""
+        if any(word in str(error) for word in ("CUDA", "NVIDIA", "cuda")):
+            remedy = ": a shadow has no GPU: choose the device by torch.cuda.is_available()"
+        sys.__excepthook__(kind, error, trace)
+        self._end({"problem": f"{where}{describe(error)}{remedy}"})
+
+    def _value_needed(self, error: ValueNeededError) -> NoReturn:
+        # the script might catch an exception
+        self._end({"problem": error.text()})
+
+    def _registered(self, buffer: torch.Tensor | None) -> None:
+        if buffer is not None:
+            self._buffers.append(weakref.ref(buffer))
+
+    def _step_begins(self, optimizer: torch.optim.Optimizer) -> None:
+        self._messages.marks += 1
+        self._log.tell(self._parameters(optimizer), "parameters")
+        self._log.tell((one.grad for one in self._parameters(optimizer)), "gradients")
+
+    def _step_ended(self, optimizer: torch.optim.Optimizer) -> None:
+        if self._first is None:
+            self._first = weakref.ref(optimizer)
+        for state in optimizer.state.values():
+            self._log.tell((one for one in state.values() if isinstance(one, torch.Tensor)), "optimizer")
+        if optimizer is not self._first():
+            return
+        self._steps += 1
+        self._log.tell((buffer() for buffer in self._buffers), "buffers")
+        if self._steps > _FIRST_STEPS:
+            self._end(self._found(optimizer))
+        self._messages.sent.clear()
+        self._messages.marks = 0
+        self._log.begin()
+
+    def _found(self, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+        messages = [
+            as_message(one, self._ranks_per_node, phase="optimizer" if one.mark else one.phase)
+            for one in self._messages.sent
+        ]
+        return {
+            "rank": 0,
+            "stages": None,
+            "seconds": perf_counter() - self._began,
+            "ram_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            "notes": (),
+            "parameters": sum(
+                getattr(one, "_local_tensor", one).numel() for one in self._parameters(optimizer)
+            ),
+            "messages": [vars(one) for one in messages],
+            "memory": vars(self._log.peak()),
+        }
+
+    @staticmethod
+    def _parameters(optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
+        return [one for group in optimizer.param_groups for one in group["params"]]
+
+    def _end(self, answer: dict[str, Any]) -> NoReturn:
+        self._answer.write_text(json.dumps(answer))
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)

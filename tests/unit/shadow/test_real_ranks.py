@@ -1,0 +1,89 @@
+"""A shadow sends what real gloo ranks send: the same operations in the same order, groups, phases and bytes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runs import runs
+
+from bench.shadow.records import Shadow
+
+EXPERTS = {"workload": {"experts": 8}, "train": {"accumulate": 1}}
+BF16 = {"train": {"precision": "bf16"}}
+RESNET = {
+    "name": "resnet50", "layers": [1, 1, 1, 1], "image_size": 32, "classes": 4, "train_examples": 64,
+    "validation_examples": 4,
+}  # fmt: skip
+CASES: dict[str, tuple[Any, int, dict[str, Any]]] = {
+    "single": ("single", 1, {"scaling": "none"}),
+    "ddp": ("ddp", 8, {}),
+    "ddp_unused": ({"ddp": {"find_unused_parameters": True}}, 2, {}),
+    "ddp_static": ({"ddp": {"static_graph": True, "gradient_as_bucket_view": False}}, 2, {}),
+    "ddp_compressed": ({"ddp": {"gradient_compression": "bf16"}}, 2, {}),
+    "ddp_batch_norm": ("ddp", 2, {"workload": RESNET, "data": {"source": "synthetic"}}),
+    "fsdp": ("fsdp", 8, {}),
+    "fsdp_grad_op": ({"fsdp": {"reshard": "grad_op"}}, 2, {}),
+    "fsdp_bf16": ("fsdp", 4, BF16),
+    "fsdp_hybrid": ({"fsdp": {"shard_size": 2}}, 4, {}),
+    "fsdp1": ("fsdp1", 4, {}),
+    "fsdp1_grad_op": ({"fsdp1": {"sharding_strategy": "shard_grad_op"}}, 2, BF16),
+    "fsdp1_hybrid": ({"fsdp1": {"shard_size": 2}}, 4, {}),
+    "tp": ("tp", 2, {}),
+    "tp_sequence": ({"tp": {"sequence_parallel": True}}, 4, {}),
+    "pp": ("pp", 2, {}),
+    "pp_gpipe": ({"pp": {"schedule": "gpipe"}}, 4, {}),
+    "pp_interleaved": ({"pp": {"schedule": "interleaved"}}, 2, {}),
+    "pp_zero_bubble": ({"pp": {"schedule": "zero_bubble"}}, 2, {}),
+    "tp_fsdp": ({"mesh": {"tp": 2}}, 4, {}),
+    "tp_ddp": ({"mesh": {"tp": 2, "dp_shard": 1, "dp_replicate": None}}, 4, {}),
+    "pp_hybrid": ({"mesh": {"pp": 2, "dp_shard": 2, "dp_replicate": None}}, 8, {}),
+    "tp_pp_fsdp": ({"mesh": {"tp": 2, "pp": 2, "sequence_parallel": True}}, 8, {}),
+    "ep": ("ep", 2, EXPERTS),
+    "ep_fsdp": ({"mesh": {"ep": 2}}, 4, EXPERTS),
+    "ep_tp": ({"mesh": {"ep": 2, "tp": 2}}, 4, EXPERTS),
+}  # fmt: skip
+"""Strategy, world size and other keys of each case."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ranks")
+    cases = {
+        name: {"strategy": strategy, "world": [world], **keys}
+        for name, (strategy, world, keys) in CASES.items()
+    }
+    specs = runs(folder, cases)
+    (folder / "specs.json").write_text(json.dumps([spec.to_json() for spec in specs]))
+    program = Path(__file__).with_name("forked_ranks.py")
+    subprocess.run([sys.executable, "-W", "ignore", program, folder / "specs.json", folder], check=True)
+    return folder
+
+
+def found(folder: Path, kind: str, name: str, rank: int) -> Shadow:
+    return Shadow.from_json(json.loads((folder / f"{kind}.{name}.{rank}.json").read_text()))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_shadow_sends_what_a_real_rank_sends(folder: Path, name: str) -> None:
+    world = CASES[name][1]
+    for rank in {0, world - 1}:
+        real, shadow = (found(folder, kind, name, rank) for kind in ("real", "shadow"))
+        assert Counter(shadow.messages) == Counter(real.messages)
+        assert shadow.messages == real.messages, "in the same order"
+        assert (len(real.messages) > 0) == (world > 1)
+        assert shadow.parameters == real.parameters
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_shadow_allocates_the_tensors_of_a_real_rank(folder: Path, name: str) -> None:
+    rank = CASES[name][1] - 1
+    real, shadow = (found(folder, kind, name, rank).memory for kind in ("real", "shadow"))
+    assert shadow.total == pytest.approx(real.total, rel=0.01)
+    assert shadow.parameters == real.parameters
+    assert shadow.optimizer == real.optimizer
