@@ -19,7 +19,7 @@ from analysis.tables.scaling import scaling_table
 from analysis.tables.scaling_brief import brief_tables
 from analysis.tables.table import Table
 from analysis.tables.target import target_tables
-from analysis.wording import lost_efficiency, machine, recorder_overhead, target, unlike_runs
+from analysis.wording import lost_efficiency, machine, recorder_overhead, target, unlike_runs, what_if
 from analysis.wording.batch_search import limits
 from analysis.wording.caveats import (
     busy,
@@ -60,6 +60,7 @@ def show(
         session_row = choose_session.head(connection, session_id)
         points, coverage, runs = rows("scaling"), rows("coverage"), rows("run_summary")
         utilisation, perturbation = rows("utilisation"), rows("perturbation")
+        other_networks = rows("what_if")
         batches, laws, to_target = rows("batch_limits"), rows("scaling_law"), rows("target_efficiency")
         losses = lost_efficiency.explained(rows("efficiency_loss"))
         by_group = rows("communication_by_group")
@@ -94,6 +95,7 @@ def show(
         *compiling(runs),
         *lost_efficiency.lines(points, losses, by_group),
         *findings.lines(diagnosed, points, results, printable, program, out.width),
+        *(printable(line) for line in what_if.lines(other_networks)),
         *recorder_overhead.lines(perturbation),
         *peaks(laws),
     ]:
@@ -114,13 +116,15 @@ def newest_answer(results: Path, session: str | None, tag: str | None = None) ->
 
 def answer(results: Path, session_id: str) -> dict[str, list[Row]]:
     """View -> its rows of the session, in the order of the plan: scaling, measurements of the machine, time to a
-    target, lost efficiency, findings, and the cost of measuring. All values fit JSON."""
+    target, lost efficiency, findings, other networks, and the cost of measuring. All values fit JSON."""
     with connections.reader(results) as connection:
         scaling = {"scaling": session_rows(connection, "scaling", session_id)}
         to_target = session_rows(connection, "target_efficiency", session_id)
         targets = {"target_efficiency": to_target} if to_target else {}
         losses = {"efficiency_loss": session_rows(connection, "efficiency_loss", session_id)}
         diagnosis = {"diagnosis": findings.read(connection, session_id)}
+        other_networks = session_rows(connection, "what_if", session_id)
+        networks = {"what_if": other_networks} if other_networks else {}
         perturbed = {"perturbation": session_rows(connection, "perturbation", session_id)}
         return (
             scaling
@@ -128,6 +132,7 @@ def answer(results: Path, session_id: str) -> dict[str, list[Row]]:
             | targets
             | losses
             | diagnosis
+            | networks
             | perturbed
         )
 

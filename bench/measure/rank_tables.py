@@ -29,6 +29,7 @@ _OF_RANKS = (
     "named_losses",
     "pipeline_steps",
     "selfcheck",
+    "wire_steps",
     "rank_places",
 )
 _TEXT_BYTES = {"gpu_uuid": 64, "cpus": 4096}

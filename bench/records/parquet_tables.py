@@ -166,6 +166,14 @@ PARQUET_TABLES: dict[str, dict[str, Column]] = {
         "pipeline_ns": replace(_BIGINT, required=True),
         "idle_ns": replace(_BIGINT, required=True),
     },
+    "wire_steps": {
+        "rank": _KEY,
+        "node": _INTEGER,
+        "step": _KEY,
+        "round": _KEY,
+        "message_factor": replace(_DOUBLE, required=True),
+        "step_ns": replace(_BIGINT, required=True),
+    },
     "selfcheck": {
         "rank": _KEY,
         "node": _INTEGER,

@@ -10,7 +10,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Gt, Le, Lt, MinLen
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from bench.records.vocabulary import SCRIPT, Axis, Count, DeviceType, Scaling, Whole
 
@@ -139,6 +139,12 @@ class MeasureSpec:
     profiled: Annotated[int, Ge(0), Le(1000)] = 0
     """Steps under torch's profiler after the measured ones, to measure communication and the wait for it. Under ddp as
     many steps without synchronisation follow. No other figure includes them; 0: none."""
+    wire: Annotated[tuple[Annotated[float, Ge(0.01), Le(16)], ...], MaxLen(16)] = ()
+    """`[0.25, 0.5, 1, 2, 4]`: steps after the measured ones whose messages have a quarter of their bytes, half of them
+    ..., as if links had 4 times the bandwidth, twice ... 1 is always among them; under ddp also steps without
+    messages. No other figure includes them. Empty: none."""
+    wire_rounds: Annotated[int, Ge(1), Le(10_000)] = 20
+    """Steps of each kind of `wire`."""
     selfcheck: Annotated[int, Ge(0), Le(100_000)] | None = None
     """Steps after the measured ones of the first repeat, half of them without stamps, to measure recorder overhead. No
     other figure includes them. null: as many as take under 2 % of a size's time, if 12 or more; 0: none."""

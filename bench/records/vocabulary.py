@@ -63,6 +63,7 @@ UtcTime = Annotated[str, "ISO 8601, UTC"]
 
 NOT_IN_SETTINGS = (
     "repeats", "until", "until_efficiency", "max_repeats", "timeout_s", "nonfinite", "profiled", "selfcheck",
+    "wire", "wire_rounds",
 )  # fmt: skip
 """Keys of `measure` that do not change a run that is ok: how often and how long to measure, and what happens after the
 measured steps."""

@@ -81,6 +81,9 @@ class Strategy(Protocol):
     #       what the workload's `evaluate` returns; null on a rank that does not know it
     #   unsynchronised(model) -> AbstractContextManager[None]: around the forward and backward of a micro-batch; inside,
     #       nothing is sent to other ranks, whose models diverge from then on
+    #   scale_messages(model, factor: Callable[[], float]) -> None
+    #       from now on each message has factor() times its bytes; what is received need not be right below 1. In
+    #       `conflicts`, the strategy refuses what `measure.wire` asks and it cannot do
     #   compiles_blocks = True if train.compile compiles each block by itself, and nothing around them
     #   sharded_scaler = True if fp16's loss scaler must ask the other ranks for overflows
     #   hides_model = True if the result of `wrap` may only be called: the model's own attributes are behind `.module`
@@ -212,6 +215,11 @@ def suits(name: str, options: dict[str, Any], world_size: int, workload: Divisib
 def lays_models(name: str) -> bool:
     """Whether it can train; process_group cannot."""
     return hasattr(load(name), "wrap")
+
+
+def scales_messages(name: str) -> bool:
+    """Whether it can send messages of other sizes than the training's, for `measure.wire`."""
+    return hasattr(load(name), "scale_messages")
 
 
 def hides_model(name: str) -> bool:

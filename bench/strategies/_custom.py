@@ -67,6 +67,7 @@ STRATEGY = OwnPart(
         "wrap": ("model", "blocks", "*", "device", "precision"),
         "accumulating": ("model", "last"),
         "unsynchronised": ("model",),
+        "scale_messages": ("model", "factor"),
         "clip": ("model", "max_norm"),
         "validated": ("model",),
     },

@@ -61,6 +61,12 @@ class Strategy:
                 "find_unused_parameters",
                 "torch ignores find_unused_parameters under static_graph, which finds them once: remove one of them",
             )
+        if asked.measure.wire and options.gradient_compression != "none":
+            yield (
+                "gradient_compression",
+                "measure.wire sends the gradients by a communication hook, and torch allows one, which "
+                "gradient_compression has: remove one of them",
+            )
         if options.gradient_compression != "powersgd":
             return
         if asked.train.precision == "fp16":
@@ -134,6 +140,11 @@ class Strategy:
         alone: AbstractContextManager[None] = model.no_sync()  # type: ignore[operator]
         return alone
 
+    def scale_messages(self, model: nn.Module, factor: Callable[[], float]) -> None:
+        """Each all-reduce has factor() times its bucket's bytes. Above 1 zeros follow the gradients; below 1 only the
+        first gradients are averaged."""
+        model.register_comm_hook(None, _scaled(factor))  # type: ignore[operator]
+
     def clip(self, model: nn.Module, max_norm: float) -> None:
         from torch.nn.utils import clip_grad_norm_
 
@@ -152,3 +163,29 @@ def _one_at_a_time(hook: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
         return future
 
     return waiting
+
+
+def _scaled(factor: Callable[[], float]) -> Callable[[Any, Any], Any]:
+    """The communication hook that averages as DDP itself does, in a message of factor() times the bytes."""
+    from torch import distributed
+
+    buffers: dict[int, torch.Tensor] = {}
+    """By bucket: the longest message, in which zeros follow the gradients. The same memory in each step, since to
+    allocate it there would take time that no network takes."""
+
+    def scaled(_state, bucket):  # type: ignore[no-untyped-def] # torch takes no annotation that is text
+        gradients = bucket.buffer()
+        gradients.div_(distributed.get_world_size())
+        sent = round(factor() * gradients.numel())
+        message = gradients[: max(1, sent)]
+        if sent > gradients.numel():
+            if bucket.index() not in buffers or buffers[bucket.index()].numel() < sent:
+                buffers[bucket.index()] = gradients.new_zeros(sent)
+            message = buffers[bucket.index()][:sent]
+            message[: gradients.numel()] = gradients
+        future = distributed.all_reduce(message, async_op=True).get_future()
+        if sent <= gradients.numel():
+            return future.then(lambda _: gradients)
+        return future.then(lambda _: gradients.copy_(message[: gradients.numel()]))
+
+    return scaled

@@ -3,7 +3,7 @@ unit per block of the model and one for the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -61,6 +61,20 @@ class Strategy:
                 f"layers would get two types; use {either}, or another train.precision",
             )
 
+        if not asked.measure.wire:
+            return
+        if min(asked.measure.wire) < 1:
+            yield (
+                "name",
+                f"measure.wire has {min(asked.measure.wire):g}, and fsdp cannot compute with a part of the parameters: "
+                "give factors of 1 or more, or use ddp",
+            )
+        if options.shard_size is not None:
+            yield (
+                "shard_size",
+                "measure.wire cannot lengthen the all-reduce between the groups of shard_size: remove one of them",
+            )
+
     @staticmethod
     def misfit(options: FsdpOptions, world_size: int, device_type: DeviceType) -> str | None:
         if options.cpu_offload and device_type == "cpu":
@@ -106,6 +120,12 @@ class Strategy:
     def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
         _fully_sharded.synchronise(model, last)
         return self._context
+
+    def scale_messages(self, model: nn.Module, factor: Callable[[], float]) -> None:
+        """Each all-gather and reduce-scatter has factor() times its bytes: zeros follow each rank's part."""
+        from bench.strategies import _scaled_messages
+
+        _scaled_messages.use(model, factor)
 
     def clip(self, model: nn.Module, max_norm: float) -> None:
         from torch.nn.utils import clip_grad_norm_

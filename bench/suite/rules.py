@@ -49,6 +49,7 @@ def broken_rules(case: Case) -> Broken:
     yield from _find_batch(case)
     yield from _span(case)
     yield from _until_loss(case)
+    yield from _wire(case)
     yield from _repeats(case)
     yield from _threads_axis(case)
     yield from _source(case)
@@ -98,6 +99,27 @@ def _until_loss(case: Case) -> Broken:
         yield (
             ("measure", "until_loss"),
             "measure.until_loss is reached at a validation: give measure.validate_every, the steps between two",
+        )
+
+
+def _wire(case: Case) -> Broken:
+    factors = case.measure.wire
+    if not factors:
+        return
+    if len(set(factors)) < len(factors):
+        yield ("measure", "wire"), "measure.wire names a factor twice: name each once"
+    if not strategies.scales_messages(case.strategy.name):
+        able = " or ".join(name for name in strategies.names() if strategies.scales_messages(name))
+        yield (
+            ("measure", "wire"),
+            f"measure.wire needs a strategy whose messages can be longer or shorter, and "
+            f"{label(case.strategy.name)} has none that can: use {able}, or leave it out",
+        )
+    if workloads.makes_steps(workloads.load(case.workload.name)):
+        yield (
+            ("measure", "wire"),
+            f"measure.wire is for models that are trained as one, and {label(case.workload.name)} makes its own steps: "
+            "leave it out",
         )
 
 

@@ -1,22 +1,21 @@
 """Extra steps of a run, after all measured steps and validations.
 
 First come steps with and without time stamps, alternately (`measure.selfcheck`); then, with `measure.profiled`, steps
-under the profiler; then, if the strategy can, steps in which no rank synchronises. None of them changes the training's
-loss, validation or other figures. The last kind lets the ranks' models diverge, so it ends the run.
+under the profiler; then steps with longer and shorter messages (`measure.wire`); then, with `measure.profiled` and if
+the strategy can, steps in which no rank synchronises. None of them changes the training's loss, validation or other
+figures. The last kind lets the ranks' models diverge, so it ends the run.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bench.measure.recorder import NO_SYNC, PROFILED
-from bench.train import memory_limit, selfcheck
+from bench.train import memory_limit, selfcheck, wire
+from bench.train.unsynchronised import Unsynchronised
 
 if TYPE_CHECKING:
-    import torch
-
     from bench.measure.profile.collective_names import Sent
     from bench.measure.rank_tables import Writer
     from bench.records.run_spec import RunSpec
@@ -35,7 +34,7 @@ def batches_after(spec: RunSpec, strategy: Strategy, trained: int) -> int:
     steps = profiled_steps(spec)
     kinds = 2 if hasattr(strategy, "unsynchronised") else 1
     more = kinds * (1 + steps) + _has_dimensions(spec, strategy) if steps else 0
-    return 2 * selfcheck.pairs_of(spec, trained) + more
+    return 2 * selfcheck.pairs_of(spec, trained) + wire.steps_of(spec, strategy) + more
 
 
 def _has_dimensions(spec: RunSpec, strategy: Strategy) -> bool:
@@ -45,8 +44,9 @@ def _has_dimensions(spec: RunSpec, strategy: Strategy) -> bool:
 
 
 def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> str | None:
-    """Take all these steps. Writes rows of the tables `selfcheck`, `profile` and `profile_collectives`, and a trace, to
-    `scratch`. Returns why there are no rows of profiled steps, if steps were profiled without success."""
+    """Take all these steps. Writes rows of the tables `selfcheck`, `wire_steps`, `profile` and `profile_collectives`,
+    and a trace, to `scratch`. Returns why there are no rows of profiled steps, if they were profiled without success.
+    """
     if not batches_after(training.spec, training.strategy, training.steps):
         return None
     if training.spec.measure.memory_limit_bytes is not None:
@@ -57,9 +57,14 @@ def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> str 
     try:
         if pairs := selfcheck.pairs_of(training.spec, training.steps):
             selfcheck.run(training, pairs, scratch, writer)
+        problem = None
         if profiled_steps(training.spec):
-            return _profile(training, clock, scratch, writer)
-        return None
+            problem = _profile(training, clock, scratch, writer)
+        if wire.factors_of(training.spec, training.strategy):
+            wire.run(training, scratch, writer)
+        if profiled_steps(training.spec) and hasattr(training.strategy, "unsynchronised"):
+            _do_without(training, clock)
+        return problem
     finally:
         training.garbage.release()
 
@@ -90,16 +95,24 @@ def _profile(training: Training, clock: Clock, scratch: Path, writer: Writer) ->
                 with profiling.step(step):
                     training.step(clock, PROFILED)
             clock.flush()
-        if hasattr(training.strategy, "unsynchronised"):
-            training.strategy = _Unsynchronised(training.strategy)  # type: ignore[assignment] # a step needs no more
-            training.unrecorded_step()
-            for _ in range(profiled_steps(spec)):
-                training.step(clock, NO_SYNC)
-        clock.flush()
     except Exception:
         clock.abandon()
         raise
     return profiling.problem
+
+
+def _do_without(training: Training, clock: Clock) -> None:
+    """Steps without synchronisation."""
+    try:
+        clock.resume()
+        training.strategy = Unsynchronised(training.strategy)  # type: ignore[assignment] # a step needs no more
+        training.unrecorded_step()
+        for _ in range(profiled_steps(training.spec)):
+            training.step(clock, NO_SYNC)
+        clock.flush()
+    except Exception:
+        clock.abandon()
+        raise
 
 
 def _messages_of_a_step(training: Training) -> tuple[list[Sent], dict[str, tuple[str, int]]]:
@@ -114,17 +127,3 @@ def _messages_of_a_step(training: Training) -> tuple[list[Sent], dict[str, tuple
         Sent(op=one.op, message_bytes=one.message_bytes, group=one.group.group_name) for one in recorder.sent
     ]
     return sent, groups
-
-
-class _Unsynchronised:
-    """A strategy that computes all micro-batches without communication."""
-
-    def __init__(self, strategy: Any) -> None:
-        self._strategy = strategy
-
-    def accumulating(self, model: torch.nn.Module, last: bool) -> AbstractContextManager[None]:  # noqa: ARG002
-        context: AbstractContextManager[None] = self._strategy.unsynchronised(model)
-        return context
-
-    def clip(self, model: torch.nn.Module, max_norm: float) -> None:
-        self._strategy.clip(model, max_norm)

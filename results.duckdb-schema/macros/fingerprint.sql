@@ -162,7 +162,8 @@ CREATE OR REPLACE MACRO settings_difference(baseline_config, candidate_config) A
         -- its measured steps.
         WHERE part <> 'measure'
             OR key NOT IN (
-                'repeats', 'until', 'until_efficiency', 'max_repeats', 'timeout_s', 'nonfinite', 'profiled', 'selfcheck'
+                'repeats', 'until', 'until_efficiency', 'max_repeats', 'timeout_s', 'nonfinite', 'profiled',
+                'selfcheck', 'wire', 'wire_rounds'
             )
     ),
     final AS (

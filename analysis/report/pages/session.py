@@ -34,6 +34,7 @@ from analysis.report.sections.straggler_table import straggler_answer, straggler
 from analysis.report.sections.strategy_table import strategies
 from analysis.report.sections.summary_table import MOST_ROWS, summary
 from analysis.report.sections.target_table import target_answer, targets
+from analysis.wording import what_if
 from analysis.wording.lost_efficiency import explained
 from analysis.wording.main_loss import main_loss_of
 
@@ -203,6 +204,19 @@ def _details(contents: Contents, *, is_training: bool) -> Iterator[Section]:
     )
     yield _folded_table(contents, "strategies", "Which strategy?", strategies(rows("strategies")))
     yield _folded_table(contents, "batches", "Which batch fits?", batches(rows("batches")))
+    networks = contents.charts["what_if"]
+    yield Section(
+        identifier="what_if",
+        title="Would a faster network help?",
+        content=figures(contents, "what_if"),
+        folded=True,
+        answer=trusted(
+            unbroken(
+                " ".join(what_if.lines(networks.filter(pl.col("message_factor") != 1).to_dicts(), short))
+            )
+        ),
+        printed=True,
+    )
     predicted = _with_csv(contents, "predictions", predictions(rows("predictions")), "predictions")
     fitted = _with_csv(contents, "laws", laws(rows("laws")), "scaling laws")
     yield Section(

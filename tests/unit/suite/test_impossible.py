@@ -119,3 +119,48 @@ def test_parameters_gathered_in_another_precision_than_the_steps_are_refused(tmp
     assert "use bf16 or fp32, or another train.precision" in half
     assert suite(tmp_path, gathers, train={"precision": "bf16"}).cases
     assert suite(tmp_path, {**gathers, "param_dtype": "fp32"}, train={"precision": "bf16"}).cases
+
+
+def with_wire(*factors: float) -> dict[str, object]:
+    return {"measure": {"warmup": 3, "steps": 4, "wire": list(factors)}}
+
+
+def test_longer_and_shorter_messages_need_a_strategy_that_sends_them(tmp_path: Path) -> None:
+    for name in ("fsdp1", "tp", "pp", "mesh", "ep"):
+        text = refusal(tmp_path, {"name": name}, workload={"name": "transformer_lm"}, **with_wire(0.5, 2))
+        assert (
+            f"measure.wire needs a strategy whose messages can be longer or shorter, and {name} has none"
+            in text
+        )
+        assert "use ddp or fsdp, or leave it out" in text
+    single = refusal(tmp_path, {"name": "single"}, world=[1], **with_wire(0.5, 2))
+    assert "measure.wire needs a strategy" in single
+    assert suite(tmp_path, {"name": "ddp"}, **with_wire(0.25, 0.5, 1, 2, 4)).cases
+    assert suite(tmp_path, {"name": "single"}, world=[1], **with_wire()).cases
+
+
+def test_fsdp_cannot_send_a_part_of_its_parameters(tmp_path: Path) -> None:
+    assert "measure.wire has 0.5, and fsdp cannot compute with a part of the parameters" in refusal(
+        tmp_path, {"name": "fsdp"}, **with_wire(0.5, 1, 2)
+    )
+    assert suite(tmp_path, {"name": "fsdp"}, **with_wire(1, 2)).cases
+    assert "cannot lengthen the all-reduce between the groups of shard_size" in refusal(
+        tmp_path, {"name": "fsdp", "shard_size": 2}, world=[4], **with_wire(2)
+    )
+
+
+def test_two_communication_hooks_are_refused(tmp_path: Path) -> None:
+    compressed = {"name": "ddp", "gradient_compression": "bf16"}
+    assert "torch allows one, which gradient_compression has" in refusal(tmp_path, compressed, **with_wire(2))
+
+
+@pytest.mark.parametrize(
+    ("factors", "said"),
+    [
+        ((2, 2), "names a factor twice"),
+        ((0,), "greater than or equal to 0.01"),
+        ((17,), "less than or equal to 16"),
+    ],
+)
+def test_factors_of_messages_are_checked(tmp_path: Path, factors: tuple[float, ...], said: str) -> None:
+    assert said in refusal(tmp_path, {"name": "ddp"}, **with_wire(*factors))

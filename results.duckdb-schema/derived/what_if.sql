@@ -1,0 +1,110 @@
+-- One row per session, case, placement and factor with an ok run that took steps with longer or shorter messages
+-- (`measure.wire`): how fast a step would be on a network of another bandwidth and the same latency. A step is compared
+-- with the one of the same round whose messages have the training's bytes; both are means over ranks. A run counts with
+-- the median over its rounds. Figures are geometric means over repeats; intervals are two-sided 95 %: Student's t on
+-- logarithms over repeats; for one repeat the interval of the median over rounds, null below six. If no shorter message
+-- was possible, as under fsdp, the row of twice the bandwidth is a bound: a step's time is a convex function of the
+-- messages' bytes, so half of them save at most half of what as many more add.
+WITH asked AS (
+    SELECT
+        session_id, run_id, attempt,
+        suite, case_name, nodes, ranks_per_node, threads, workers, world_size, placement, strategy, device_type
+    FROM run_summary
+    WHERE status = 'ok' AND world_size > 1
+),
+over_ranks AS (
+    SELECT
+        session_id, run_id, attempt, round, message_factor,
+        avg(step_ns) AS step_ns
+    FROM wire_steps
+    GROUP BY session_id, run_id, attempt, round, message_factor
+),
+unchanged AS (
+    SELECT session_id, run_id, attempt, round, step_ns AS unchanged_ns
+    FROM over_ranks
+    WHERE message_factor = 1
+),
+in_rounds AS (
+    SELECT
+        session_id, run_id, attempt, round, message_factor, step_ns,
+        false AS is_bound,
+        step_ns / unchanged_ns AS ratio
+    FROM over_ranks
+    JOIN unchanged USING (session_id, run_id, attempt, round)
+    WHERE message_factor <> 1
+),
+-- The straight line through the step as it is and the next longer message, at half the bytes.
+bounds AS (
+    SELECT
+        session_id, run_id, attempt, round,
+        0.5 AS message_factor,
+        NULL::DOUBLE AS step_ns,
+        true AS is_bound,
+        least(1, greatest(0.5, 1 - 0.5 * (ratio - 1) / (message_factor - 1))) AS ratio
+    FROM in_rounds
+    WHERE message_factor > 1
+    QUALIFY
+        row_number() OVER (PARTITION BY session_id, run_id, attempt, round ORDER BY message_factor) = 1
+        AND (session_id, run_id, attempt) NOT IN (
+            SELECT (session_id, run_id, attempt) FROM over_ranks WHERE message_factor < 1
+        )
+),
+all_rounds AS (
+    FROM in_rounds
+    UNION ALL BY NAME
+    FROM bounds
+),
+each_repeat AS (
+    SELECT
+        session_id, run_id, attempt, message_factor, is_bound,
+        count(*) AS rounds,
+        median(step_ns) / 1e6 AS step_ms,
+        median(ratio) AS ratio,
+        list_sort(list(ratio)) AS sorted_ratios
+    FROM all_rounds
+    GROUP BY session_id, run_id, attempt, message_factor, is_bound
+),
+over_repeats AS (
+    SELECT
+        session_id, suite, case_name, nodes, ranks_per_node, threads, message_factor, is_bound,
+        any_value(workers) AS workers,
+        any_value(world_size) AS world_size,
+        any_value(placement) AS placement,
+        any_value(strategy) AS strategy,
+        any_value(device_type) AS device_type,
+        count(*) AS repeats,
+        min(rounds) AS rounds,
+        avg(step_ms) AS step_ms,
+        geometric_mean(ratio) AS time_ratio,
+        exp(mean_half_width(count(*), variance_of_log(ratio))) AS spread,
+        any_value(sorted_ratios) AS sorted_ratios
+    FROM asked
+    JOIN each_repeat USING (session_id, run_id, attempt)
+    GROUP BY session_id, suite, case_name, nodes, ranks_per_node, threads, message_factor, is_bound
+),
+final AS (
+    SELECT
+        session_id, suite, case_name, nodes, ranks_per_node, threads, workers, world_size, placement, strategy,
+        device_type,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
+        message_factor,   -- bytes of each message ÷ those of the training's; 0: no messages
+        -- bandwidth: of all links, as a multiple of the network's own; null without messages
+        CASE WHEN message_factor > 0 THEN 1 / message_factor END AS bandwidth,
+        is_bound,         -- not measured: the speed-up is at most this
+        repeats,          -- ok repeats
+        rounds,           -- of the repeat with fewest
+        -- interval_over: repeats, or rounds if there is one repeat: then it does not have what differs between runs
+        CASE WHEN repeats > 1 THEN 'repeats' ELSE 'rounds' END AS interval_over,
+        step_ms,          -- median over rounds, mean over repeats; null for a bound
+        time_ratio,       -- time of a step ÷ that of a step with the training's messages
+        CASE WHEN repeats > 1 THEN time_ratio / spread ELSE sorted_ratios[median_lo_rank(rounds)] END AS time_ratio_lo,
+        CASE
+            WHEN repeats > 1 THEN time_ratio * spread
+            ELSE sorted_ratios[rounds + 1 - median_lo_rank(rounds)]
+        END AS time_ratio_hi,
+        1 / time_ratio AS speedup,  -- of a step on that network: 1 / time_ratio
+        1 / time_ratio_hi AS speedup_lo,
+        1 / time_ratio_lo AS speedup_hi
+    FROM over_repeats
+)
+SELECT * FROM final;

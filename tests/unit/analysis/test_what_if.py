@@ -1,0 +1,147 @@
+"""Table `what_if` on rounds of steps that were made up, and its sentences."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from analysis import summary
+from analysis.database import connections
+from analysis.report.pages.session_data import read
+from analysis.wording import what_if
+from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import ask, load_first
+from tests.wire_rows import add_wire_steps
+
+SESSION = "20261121T014925Z-smoke-3f9a"
+DDP, FSDP = (0.0, 0.5, 1.0, 2.0), (1.0, 2.0, 4.0)
+
+
+def overlapping(factor: float, extra: float = 0.0) -> float:
+    """10 ms of computation; 8 ms for the messages, of which 2 ms are hidden by it."""
+    return 10 + max(0.0, (8 + extra) * factor - 2)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`ddp` has three repeats whose networks differ, `alone` one, `sharded` no shorter messages, `wild` noise."""
+    results = tmp_path_factory.mktemp("results")
+    folder = make_session(
+        results,
+        [
+            Case(name="ddp", step_ms={2: 16.0, 4: 16.0}),
+            Case(name="alone", step_ms={2: 16.0}, repeats=1),
+            Case(name="sharded", strategy="fsdp", step_ms={2: 16.0}, repeats=1),
+            Case(name="wild", step_ms={2: 16.0}, repeats=1),
+            Case(name="without", step_ms={2: 16.0}, repeats=1),
+        ],
+    )
+    for repeat in range(3):
+        # ranks are 1 ms apart; a slow round slows all of its steps alike
+        add_wire_steps(
+            folder / f"ddp.1x4.r{repeat}", factors=DDP, rounds=9,
+            step_ms=lambda factor, number, rank, repeat=repeat: (
+                (overlapping(factor, repeat) + (rank % 2 - 0.5)) * (3 if number == 4 else 1)
+            ),
+        )  # fmt: skip
+    add_wire_steps(
+        folder / "alone.1x2.r0", factors=DDP, rounds=9,
+        step_ms=lambda factor, number, _rank: overlapping(factor) + (number / 10 if factor != 1 else 0),
+    )  # fmt: skip
+    add_wire_steps(
+        folder / "sharded.1x2.r0", factors=FSDP, rounds=9,
+        step_ms=lambda factor, _number, _rank: overlapping(factor),
+    )  # fmt: skip
+    add_wire_steps(
+        folder / "wild.1x2.r0", factors=DDP, rounds=9,
+        step_ms=lambda factor, number, _rank: 10.0 if factor == 1 else 10.0 * 2.0 ** (number - 4),
+    )  # fmt: skip
+    load_first(results)
+    return results
+
+
+def row_of(results: Path, case: str, factor: float) -> dict[str, object]:
+    (row,) = ask(results, f"FROM what_if WHERE case_name = '{case}' AND message_factor = {factor}")
+    return row
+
+
+def test_a_step_is_compared_with_the_usual_one_of_its_round_and_repeats_give_the_interval(results):
+    row = row_of(results, "ddp", 0.5)
+    ratios = [overlapping(0.5, extra) / overlapping(1, extra) for extra in range(3)]
+    logs = [math.log(ratio) for ratio in ratios]
+    mean = sum(logs) / 3
+    deviation = math.sqrt(sum((log - mean) ** 2 for log in logs) / 2)
+    half = 4.302653 * deviation / math.sqrt(3)
+    assert row["time_ratio"] == pytest.approx(math.exp(mean))
+    assert (row["time_ratio_lo"], row["time_ratio_hi"]) == pytest.approx(
+        (math.exp(mean - half), math.exp(mean + half))
+    )
+    assert (row["speedup"], row["bandwidth"]) == (pytest.approx(math.exp(-mean)), 2)
+    assert (row["repeats"], row["rounds"], row["interval_over"], row["is_bound"]) == (3, 9, "repeats", False)
+
+
+def test_without_messages_there_is_no_bandwidth(results):
+    row = row_of(results, "ddp", 0)
+    assert row["bandwidth"] is None
+    assert row["speedup"] == pytest.approx((1.6 * 1.7 * 1.8) ** (1 / 3))
+
+
+def test_of_one_repeat_the_interval_is_over_its_rounds(results):
+    row = row_of(results, "alone", 2)
+    assert row["interval_over"] == "rounds"
+    ratios = [(overlapping(2) + number / 10) / overlapping(1) for number in range(9)]
+    # of 9 sorted values the second and the eighth enclose the median with 96.1 %
+    assert (row["time_ratio"], row["time_ratio_lo"], row["time_ratio_hi"]) == pytest.approx(
+        (ratios[4], ratios[1], ratios[7])
+    )
+
+
+def test_without_shorter_messages_twice_the_bandwidth_has_a_bound(results):
+    row = row_of(results, "sharded", 0.5)
+    assert row["is_bound"]
+    # twice the bytes add 8 ms, so half of them save 4 ms at most: it is exact here
+    assert row["time_ratio"] == pytest.approx(12 / 16) == overlapping(0.5) / overlapping(1)
+    assert row["step_ms"] is None
+    assert ask(results, "SELECT count(*) AS n FROM what_if WHERE is_bound AND case_name <> 'sharded'") == [
+        {"n": 0}
+    ]
+
+
+def test_a_case_without_such_steps_has_no_row(results):
+    assert ask(results, "FROM what_if WHERE case_name = 'without' OR workers = 1") == []
+
+
+def test_these_steps_are_in_no_other_figure(results):
+    assert ask(results, "SELECT DISTINCT measured_steps FROM run_summary") == [{"measured_steps": 10}]
+
+
+SENTENCES = [
+    "Speed of ddp 1x4 on other networks: every link twice the bandwidth, same latency: 1.36× [1.30, 1.42]; no "
+    "communication at all: 1.70× [1.47, 1.97].",
+    "Speed of alone 1x2 on other networks: every link twice the bandwidth, same latency: 1.29× [1.26, 1.32]; no "
+    "communication at all: 1.54× [1.50, 1.58] (intervals over the rounds of one run).",
+    "Speed of sharded 1x2 on other networks: every link twice the bandwidth, same latency: at most 1.33×; half the "
+    "bandwidth: 0.667× [0.667, 0.667] (intervals over the rounds of one run).",
+    "Speed of wild 1x2 on other networks: every link twice the bandwidth, same latency: too noisy to say; no "
+    "communication at all: too noisy to say (intervals over the rounds of one run).",
+]
+
+
+def test_the_summary_says_it_for_the_largest_size_of_each_case_and_json_has_all_rows(results):
+    out = Console(file=io.StringIO(), width=300)
+    summary.show(results, out=out)
+    said = [line for line in out.file.getvalue().splitlines() if line.startswith("Speed of")]
+    assert said == SENTENCES
+    assert len(summary.answer(results, SESSION)["what_if"]) == 3 + 3 + 3 + 3
+
+
+def test_the_page_has_each_network_and_the_one_as_it_is(results):
+    with connections.reader(results) as connection:
+        rows = read(connection, SESSION).charts["what_if"].to_dicts()
+    assert [row["message_factor"] for row in rows if row["case_name"] == "ddp"] == [0, 0.5, 1, 2]
+    assert {row["speedup"] for row in rows if row["message_factor"] == 1} == {1}
+    assert list(what_if.lines([row for row in rows if row["message_factor"] != 1])) == SENTENCES

@@ -1,0 +1,105 @@
+"""One of two ranks that train, take the steps of `measure.wire`, and say as JSON what these changed and sent.
+
+Arguments: the folder in which the ranks meet and write, the rank, the strategy, and the measured factors as JSON."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import distributed
+
+from bench import strategies, workloads
+from bench.data import loader
+from bench.measure import rank_tables
+from bench.measure.rank_tables import Writer
+from bench.records.run_spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
+from bench.train import after_training, wire
+from bench.train.loop import Training
+from bench.train.run_length import run_length
+
+SENT: list[int] = []
+"""Elements of each message."""
+
+
+def spec_of(strategy: str, factors: list[float]) -> RunSpec:
+    measure = MeasureSpec(warmup=2, steps=4, repeats=1, wire=tuple(factors), wire_rounds=3, selfcheck=0)
+    train = TrainSpec(optimizer="adamw", clip_norm=1.0, ema_decay=0.9)
+    return RunSpec(
+        session_id="s", run_id="r", suite="s", case_name="c", workload="spiral_mlp", workload_options={},
+        data=DataSpec(), train=train, measure=measure, strategy=strategy, strategy_options={}, scaling="weak",
+        axis="ranks", workers=2, world_size=2, nodes=1, ranks_per_node=2, threads=1, repeat=0, device_type="cpu",
+        batch_per_rank=16, global_batch=32,
+    )  # fmt: skip
+
+
+def spy(name: str, position: int) -> None:
+    """Note the elements of an argument of each call."""
+    real = getattr(distributed, name)
+
+    def noted(*arguments: Any, **options: Any) -> Any:
+        SENT.append(arguments[position].numel())
+        return real(*arguments, **options)
+
+    setattr(distributed, name, noted)
+
+
+def state(training: Training) -> dict[str, Any]:
+    """Everything from which the training would go on."""
+    assert training.ema is not None
+    local = [wire._local(one).detach().flatten().tolist() for one in training.model.parameters()]
+    return {
+        "weights": local,
+        "optimizers": json.loads(json.dumps([o.state_dict() for o in training.optimizers], default=_plain)),
+        "averages": [one.flatten().tolist() for one in training.ema.averages],
+        "random": [torch.get_rng_state().tolist(), str(random.getstate()), str(np.random.get_state())],
+    }
+
+
+def _plain(tensor: torch.Tensor) -> Any:
+    return wire._local(tensor).detach().flatten().tolist()
+
+
+def main(folder: Path, rank: int, strategy_name: str, factors: list[float]) -> None:
+    torch.set_num_threads(1)
+    distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
+    spec = spec_of(strategy_name, factors)
+    torch.manual_seed(0)
+    workload = workloads.make(spec.workload_with_data)
+    workload.prepare()
+    kind = strategies.load(strategy_name)
+    options = kind.Options()
+    strategy = kind(options)
+    own_model, device = workload.model(), torch.device("cpu")
+    model = strategy.wrap(own_model, workload.blocks(own_model), device=device, precision="fp32")
+    length = run_length(spec.measure, workloads.epoch_size(workload), spec.global_batch)
+    steps = length.steps + after_training.batches_after(spec, strategy, length.steps)
+    training = Training(
+        spec=spec, workload=workload, strategy=strategy, own_model=own_model, model=model, device=device,
+        batches=loader.batches(workload, spec, rank, steps), length=length,
+    )  # fmt: skip
+    for _ in range(length.steps):
+        training.unrecorded_step()
+    training.schedules = []
+    before = state(training)
+    for name, position in (("all_reduce", 0), ("all_gather_into_tensor", 1), ("reduce_scatter_tensor", 0)):
+        spy(name, position)
+    wire.run(training, folder, Writer(node=0, local_task=0, rank=rank))
+    after = state(training)
+    (written,) = (one for one in rank_tables.read(folder) if one.writer.rank == rank)
+    rows = [[float(row["message_factor"]), int(row["round"]), int(row["step"])] for row in written.rows]
+    kept = {name: before[name] == after[name] for name in before}
+    answer = {"kept": kept, "rows": rows, "sent": SENT, "parameters": sum(map(len, before["weights"]))}
+    (folder / f"{rank}.json").write_text(json.dumps(answer))
+    left = sum(1 for _ in training.batches)
+    assert left == 0, f"{left} batches were made and not used"
+    distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4]))
