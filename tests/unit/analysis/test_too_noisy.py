@@ -18,10 +18,10 @@ from analysis.database.rows import fetch_rows
 from analysis.diagnosis import findings
 from analysis.diagnosis.advice import first_advice
 from analysis.export import content
-from analysis.loading.load import load
 from analysis.report import write
 from analysis.wording import numbers
 from tests.factory import BEGAN, Case, make_session
+from tests.unit.analysis.conftest import load_first
 
 SIDES = {
     "before": {1: [8.0, 9.0, 8.5], 2: [4.0, 6.0, 5.0]},
@@ -29,24 +29,22 @@ SIDES = {
 }
 
 
-def two_days(results, other_cpu_pct):
-    """Write and load the sessions `before` and `after`."""
-    for day, (name, step_ms) in enumerate(SIDES.items()):
-        case = Case(name="ddp", step_ms=step_ms, other_cpu_pct=other_cpu_pct)
-        make_session(results, [case], session_id=name, created_at=BEGAN + timedelta(days=day))
-    load(results)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The sessions `before` and `after` of the suite smoke on a busy machine; `quiet-before` and `quiet-after` of the
+    suite calm, with the same times on a machine without other work; `busy` and `quiet`, whose times hardly vary."""
+    results = tmp_path_factory.mktemp("noisy")
+    for suite, begin, percent in (("smoke", "", 33.0), ("calm", "quiet-", 5.0)):
+        for day, (name, step_ms) in enumerate(SIDES.items()):
+            case = Case(name="ddp", step_ms=step_ms, other_cpu_pct=percent)
+            began = BEGAN + timedelta(days=day)
+            make_session(results, [case], session_id=begin + name, suite=suite, created_at=began)
+    for name, percent in (("busy", 33.0), ("quiet", 5.0)):
+        steps = {1: [10.0, 10.1, 10.2], 2: [15.0, 15.1, 15.2]}
+        case = Case(name="ddp", step_ms=steps, other_cpu_pct=percent)
+        make_session(results, [case], session_id=name, suite="steady")
+    load_first(results)
     return results
-
-
-@pytest.fixture(scope="module")
-def folder(empty, tmp_path_factory):
-    return two_days(tmp_path_factory.mktemp("noisy"), 33.0)
-
-
-@pytest.fixture(scope="module")
-def quiet(empty, tmp_path_factory):
-    """The same times on a machine without other work."""
-    return two_days(tmp_path_factory.mktemp("quiet"), 5.0)
 
 
 @pytest.fixture(scope="module")
@@ -118,19 +116,19 @@ def test_an_exported_table_says_so_too(folder):
     assert "Measured on a busy machine: times may include waiting for other processes." in said
 
 
-def test_without_other_work_nothing_says_that_the_machine_was_busy(quiet):
-    with connections.reader(quiet) as connection:
-        both = compare(connection, "before", "after", margin=0.02, max_regression=0.05)
-        said = list(content.read(connection, "after").notes())
+def test_without_other_work_nothing_says_that_the_machine_was_busy(folder):
+    with connections.reader(folder) as connection:
+        both = compare(connection, "quiet-before", "quiet-after", margin=0.02, max_regression=0.05)
+        said = list(content.read(connection, "quiet-after").notes())
         ((evidence,),) = connection.execute(
-            "SELECT evidence FROM diagnosis WHERE finding = 'regression'"
+            "SELECT evidence FROM diagnosis WHERE finding = 'regression' AND session_id = 'quiet-after'"
         ).fetchall()
     texts = [
         *notes(both),
         *said,
         evidence,
-        shown(history.show, quiet, "smoke", last=9),
-        shown(summary.show, quiet, "after"),
+        shown(history.show, folder, "calm", last=9),
+        shown(summary.show, folder, "quiet-after"),
     ]
     assert not [text for text in texts if "busy" in text]
 
@@ -147,13 +145,8 @@ def test_pages_show_no_such_interval_and_say_that_the_machine_was_busy(folder, t
             assert float(high.replace(",", "")) <= 4.1 * float(low.replace(",", "")), path.name
 
 
-def test_on_a_busy_machine_what_costs_time_is_likely_and_the_other_work_comes_first(empty, tmp_path_factory):
-    results = tmp_path_factory.mktemp("busy")
-    steps = {1: [10.0, 10.1, 10.2], 2: [15.0, 15.1, 15.2]}
-    for name, percent in (("busy", 33.0), ("quiet", 5.0)):
-        make_session(results, [Case(name="ddp", step_ms=steps, other_cpu_pct=percent)], session_id=name)
-    load(results)
-    with connections.reader(results) as connection:
+def test_on_a_busy_machine_what_costs_time_is_likely_and_the_other_work_comes_first(folder):
+    with connections.reader(folder) as connection:
         told = {name: findings.read(connection, name) for name in ("busy", "quiet")}
         points = fetch_rows(connection, "FROM scaling WHERE session_id = 'busy'")
     sure = {
