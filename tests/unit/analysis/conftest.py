@@ -290,7 +290,7 @@ def _measured(
     with in_memory.cursor() as connection:
         connection.begin()
         insert.insert(connection, found)
-        ask_all = _deriving(connection, found.sessions())
+        ask_all = _deriving(connection, found.sessions(), schema.shipped_rules())
 
         @functools.cache
         def rows_of(name: str) -> str:

@@ -1,3 +1,3 @@
-from tests.unit.analysis.conftest import empty, in_memory, read_back, results
+from tests.unit.analysis.conftest import _ask_of_measured, _measured, empty, in_memory, read_back, results
 
-__all__ = ["empty", "in_memory", "read_back", "results"]
+__all__ = ["_ask_of_measured", "_measured", "empty", "in_memory", "read_back", "results"]

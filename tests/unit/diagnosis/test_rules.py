@@ -17,22 +17,15 @@ from analysis.database import schema
 from analysis.loading import read_files
 from analysis.loading.scan import discover
 from bench.cli.suite import command
-from tests.factory import Case, make_session
+from tests.factory import Case
 from tests.profile_rows import add_profile
-from tests.unit.analysis.conftest import Rows, add_labelled, fetch, take_in
+from tests.unit.analysis.conftest import Rows, add_labelled, asks, fetch, measured, session_of, take_in
 
 RULES = {rule.finding: rule for rule in schema.shipped_rules()}
 
 
 def planted(finding: str) -> ModuleType:
     return importlib.import_module(f"tests.unit.diagnosis.planted.{finding}")
-
-
-@pytest.fixture
-def ask_alone(read_back):
-    """`ask_alone(finding)` takes in the written files and returns a function that queries them, `diagnosis` with this
-    rule alone."""
-    return lambda finding: read_back(rules=[RULES[finding]])
 
 
 @pytest.fixture(scope="module")
@@ -131,131 +124,160 @@ def test_a_rule_says_in_words_when_it_fires(finding):
     assert "SELECT" not in RULES[finding].fires
 
 
-def test_of_placements_without_a_cost_the_worst_one_stands_for_the_case(results, ask_alone):
+@measured(Case(name="ddp", step_ms={1: [30.0, 40.0, 50.0], 2: [19.0, 20.0, 22.5], 4: [9.5, 10.0, 11.0]}))
+def test_of_placements_without_a_cost_the_worst_one_stands_for_the_case(ask):
     """One rank on one node varies most, four ranks on more nodes least."""
-    step_ms = {1: [30.0, 40.0, 50.0], 2: [19.0, 20.0, 22.5], 4: [9.5, 10.0, 11.0]}
-    make_session(results, [Case(name="ddp", step_ms=step_ms)])
-    (row,) = ask_alone("noisy")("FROM diagnosis")
+    (row,) = ask("FROM diagnosis WHERE finding = 'noisy'")
     assert (row["placement"], row["times"]) == ("1x1", 3)
 
 
-def test_the_share_of_a_single_repeat_has_no_interval(results, ask_alone):
-    case = Case(name="ddp", step_ms={1: 50.0}, shares=(0.3, 0.3, 0.3, 0.1), repeats=1)
-    make_session(results, [case])
-    (row,) = ask_alone("data_bound")("FROM diagnosis")
+@measured(Case(name="ddp", step_ms={1: 50.0}, shares=(0.3, 0.3, 0.3, 0.1), repeats=1))
+def test_the_share_of_a_single_repeat_has_no_interval(ask):
+    (row,) = ask("FROM diagnosis WHERE finding = 'data_bound'")
     assert (row["certainty"], "a step are spent waiting for data: 30 %; each" in row["evidence"]) == (
         "likely",
         True,
     )
 
 
-def test_the_repeats_that_are_advised_are_no_more_than_three_times_those_there_are(results, ask_alone):
-    make_session(results, [Case(name="ddp", step_ms={1: 20.0, 2: [20.0, 12.5, 8.0]})])
-    (row,) = ask_alone("undecided")("FROM diagnosis")
+@measured(Case(name="ddp", step_ms={1: 20.0, 2: [20.0, 12.5, 8.0]}))
+def test_the_repeats_that_are_advised_are_no_more_than_three_times_those_there_are(ask):
+    (row,) = ask("FROM diagnosis WHERE finding = 'undecided'")
     assert (row["severity"], row["options"]) == ("warning", "--repeats 9")
     assert "from poor to superlinear" in row["evidence"]
-    more = ask_alone("undecided")("SELECT repeats_needed FROM scaling WHERE workers = 2")[0]["repeats_needed"]
+    more = ask("SELECT repeats_needed FROM scaling WHERE workers = 2")[0]["repeats_needed"]
     said = "not even 1,000 would be enough" if more is None else f"it would take about {more}"
     assert f" (as the machine is now, {said})." in row["advice"]
 
 
-def test_an_efficiency_that_is_wider_than_the_suite_requests_needs_repeats(results, ask_alone):
+@measured(
+    Case(
+        name="ddp",
+        step_ms={1: [10.0, 10.1, 10.0, 10.1, 10.0], 2: [5.15, 5.05, 5.15, 5.05, 5.15]},
+        repeats=5,
+        max_repeats=5,
+        until=0.1,
+        until_efficiency=0.01,
+    )
+)
+def test_an_efficiency_that_is_wider_than_the_suite_requests_needs_repeats(ask):
     """One verdict, throughput as narrow as requested, and an efficiency that is not."""
-    step_ms = {1: [10.0, 10.1, 10.0, 10.1, 10.0], 2: [5.15, 5.05, 5.15, 5.05, 5.15]}
-    keys = {"repeats": 5, "max_repeats": 5, "until": 0.1, "until_efficiency": 0.01}
-    make_session(results, [Case(name="ddp", step_ms=step_ms, **keys)])
-    (row,) = ask_alone("too_few_repeats")("FROM diagnosis")
+    (row,) = ask("FROM diagnosis WHERE finding = 'too_few_repeats'")
     assert row["evidence"] == (
         "efficiency is known to within ±2.3 % with 5 repeats, but the suite requests ±1.0 %"
     )
     assert row["placement"] == "1x2"
 
 
-def test_a_slower_size_is_found_also_if_it_trains_differently(results, ask_alone):
-    planted("negative_scaling").fires(results)
-    found = {row["case_name"]: row["certainty"] for row in ask_alone("negative_scaling")("FROM diagnosis")}
+@pytest.mark.parametrize("finding", ["negative_scaling"])
+def test_a_slower_size_is_found_also_if_it_trains_differently(of_planted, finding):
+    found = {row["case_name"]: row["certainty"] for row in found_in(of_planted, finding, "fires")}
     assert found == {"small": "shown", "drifts": "likely"}
 
 
-def test_a_slower_size_that_lost_no_efficiency_has_no_largest_loss(results, ask_alone):
-    """Both cases communicate as long at 4 ranks, but only one has an efficiency below 1. The other's is exact: its
-    throughputs are 1 and 4 examples/s."""
-    steps = {
-        "even": {1: 64_000.0, 2: 15_000.0, 4: 16_000.0},
-        "lossy": {1: 64_000.0, 2: 15_000.0, 4: 20_000.0},
-    }
-    folder = make_session(results, [Case(name=name, step_ms=step_ms) for name, step_ms in steps.items()])
+STEPS = {
+    "even": {1: 64_000.0, 2: 15_000.0, 4: 16_000.0},
+    "lossy": {1: 64_000.0, 2: 15_000.0, 4: 20_000.0},
+}
 
+
+def as_long_in_both(folder):
     def figures(spec, _rank):
-        step_ms, communication_ms = steps[spec.case_name][spec.world_size], 2_000.0 * (spec.world_size - 1)
+        step_ms, communication_ms = STEPS[spec.case_name][spec.world_size], 2_000.0 * (spec.world_size - 1)
         return step_ms, communication_ms, communication_ms, step_ms - communication_ms
 
     add_profile(folder, figures, {"all_reduce": (1, 1_000, 1_000)})
-    ask = ask_alone("negative_scaling")
+
+
+@asks(session_of(*(Case(name=name, step_ms=ms) for name, ms in STEPS.items()), changed=as_long_in_both))
+def test_a_slower_size_that_lost_no_efficiency_has_no_largest_loss(ask):
+    """Both cases communicate as long at 4 ranks, but only one has an efficiency below 1. The other's is exact: its
+    throughputs are 1 and 4 examples/s."""
     efficiencies = {row["case_name"]: row["efficiency"] for row in ask("FROM scaling WHERE workers = 4")}
     assert efficiencies == {"even": 1.0, "lossy": pytest.approx(0.8)}
-    losses = {row["case_name"]: row["evidence"].partition("; ")[2] for row in ask("FROM diagnosis")}
+    rows = ask("FROM diagnosis WHERE finding = 'negative_scaling'")
+    losses = {row["case_name"]: row["evidence"].partition("; ")[2] for row in rows}
     assert losses["even"] == ""
     assert losses["lossy"].startswith("the largest loss of the ranks' time is exposed communication: 30 %")
 
 
-def test_a_case_of_fixed_micro_batches_is_advised_smaller_ones(results, ask_alone):
-    fixed = {"step_ms": {2: 10.0}, "device_type": "cuda", "statuses": {(2, 0): "oom"}, "repeats": 1}
-    cases = [
+ON_GPUS = {"step_ms": {2: 10.0}, "device_type": "cuda", "repeats": 1}
+FAILS = ON_GPUS | {"statuses": {(2, 0): "oom"}}
+
+
+@measured(
+    *(
         Case(
-            name=f"of_{size}", train={"micro_batch": size}, batch=2 * count * size, accumulate=count, **fixed
+            name=f"of_{size}", train={"micro_batch": size}, batch=2 * count * size, accumulate=count, **FAILS
         )
         for size, count in ((8, 4), (8 * 5, 1), (9, 2), (11, 1))
-    ]
-    make_session(results, cases)
-    found = {row["case_name"]: row["options"] for row in ask_alone("out_of_memory")("FROM diagnosis")}
+    )
+)
+def test_a_case_of_fixed_micro_batches_is_advised_smaller_ones(ask):
+    rows = ask("FROM diagnosis WHERE finding = 'out_of_memory'")
+    found = {row["case_name"]: row["options"] for row in rows}
     assert found == {
         f"of_{size}": f"--set cases.of_{size}.train.micro_batch={less}"
         for size, less in ((8, 4), (40, 20), (9, 3), (11, 1))
     }
 
 
-def test_a_smaller_fixed_micro_batch_that_fits_is_named(results, ask_alone):
-    common = {"step_ms": {2: 10.0}, "device_type": "cuda", "repeats": 1}
-    small = Case(name="small", train={"micro_batch": 8}, accumulate=4, **common)
-    large = Case(name="large", train={"micro_batch": 16}, accumulate=2, statuses={(2, 0): "oom"}, **common)
-    make_session(results, [small, large])
-    (row,) = ask_alone("out_of_memory")("FROM diagnosis")
+@measured(
+    Case(name="small", train={"micro_batch": 8}, accumulate=4, **ON_GPUS),
+    Case(name="large", train={"micro_batch": 16}, accumulate=2, **FAILS),
+)
+def test_a_smaller_fixed_micro_batch_that_fits_is_named(ask):
+    (row,) = ask("FROM diagnosis WHERE finding = 'out_of_memory'")
     assert "ran out of memory with micro-batches of 16; 8 would fit" in row["evidence"]
 
 
-def test_what_few_bytes_cost_is_tried_by_compressing_where_that_can_help(results, ask_alone):
-    planted("small_model").fires(results)
-    found = {row["case_name"]: row for row in ask_alone("small_model")("FROM diagnosis")}
+@pytest.mark.parametrize("finding", ["small_model"])
+def test_what_few_bytes_cost_is_tried_by_compressing_where_that_can_help(of_planted, finding):
+    found = {row["case_name"]: row for row in found_in(of_planted, finding, "fires")}
     assert found["gpus"]["advice"].startswith("Send gradients as bf16")
     assert found["gpus"]["options"].endswith("strategy.gradient_compression=bf16")
     assert found["whole"]["advice"].startswith("Let a rank compute more")
     assert found["whole"]["options"] is None
 
 
-def test_short_examples_are_told_once(results, ask_alone):
+def test_short_examples_are_told_once(results, read_back):
     planted("small_model").fires(results)
-    ask = ask_alone("short_sequences")
+    ask = read_back(rules=[RULES["short_sequences"]])
     assert ask("FROM diagnosis") == []
 
 
-@pytest.mark.parametrize(
-    ("baseline_ms", "certainty"),
-    [([14.9, 15.0, 15.1], ["shown"]), ([19.7, 20.0, 20.3], ["likely"]), ([10.0, 15.0, 22.0], [])],
-)
-def test_a_cause_is_likely_if_nothing_may_be_lost_and_none_if_that_is_undecided(
-    results, ask_alone, baseline_ms, certainty
-):
-    """Communication is equally certain in all; the lost efficiency is not."""
-    case = Case(name="ddp", step_ms={1: baseline_ms, 2: [9.9, 10.0, 10.1]})
+def communicating(folder):
     shares = {1: (100, 0, 0, 90), 2: (100, 40, 40, 50)}
-    add_profile(make_session(results, [case]), lambda spec, _rank: shares[spec.world_size], {})
-    assert [row["certainty"] for row in ask_alone("small_model")("FROM diagnosis")] == certainty
+    add_profile(folder, lambda spec, _rank: shares[spec.world_size], {})
 
 
-def test_the_advice_for_an_unusable_profile_fits_its_problem(results, ask_alone):
-    planted("unusable_profile").fires(results)
-    advice = {row["case_name"]: row["advice"] for row in ask_alone("unusable_profile")("FROM diagnosis")}
+@pytest.mark.parametrize(
+    ("ask", "certainty"),
+    [
+        (
+            session_of(
+                Case(name="ddp", step_ms={1: baseline_ms, 2: [9.9, 10.0, 10.1]}), changed=communicating
+            ),
+            certainty,
+        )
+        for baseline_ms, certainty in (
+            ([14.9, 15.0, 15.1], ["shown"]),
+            ([19.7, 20.0, 20.3], ["likely"]),
+            ([10.0, 15.0, 22.0], []),
+        )
+    ],
+    indirect=["ask"],
+    ids=["lost", "perhaps", "undecided"],
+)
+def test_a_cause_is_likely_if_nothing_may_be_lost_and_none_if_that_is_undecided(ask, certainty):
+    """Communication is equally certain in all; the lost efficiency is not."""
+    rows = ask("FROM diagnosis WHERE finding = 'small_model'")
+    assert [row["certainty"] for row in rows] == certainty
+
+
+@pytest.mark.parametrize("finding", ["unusable_profile"])
+def test_the_advice_for_an_unusable_profile_fits_its_problem(of_planted, finding):
+    advice = {row["case_name"]: row["advice"] for row in found_in(of_planted, finding, "fires")}
     assert {name for name, text in advice.items() if "Nsight" in text} == {"no_kernels"}
     assert {name for name, text in advice.items() if "in the script" in text} == {"own_profiler"}
     assert "error of torch's profiler" in advice["error"]
