@@ -75,13 +75,13 @@ def cases(every_ranks: list[int]) -> list[dict[str, Any]]:
     found = []
     for family, keys in ((MESHES, {}), (EXPERTS, {"workload": {"experts": 8}, "train": {"accumulate": 1}})):
         prefix = "experts_" if keys else ""
-        found.append({"name": f"{prefix}single", "strategy": "single", "scaling": "none", "batch_per_rank": 16,
+        found.append({"name": f"{prefix}single", "strategy": "single", "scaling": "none", "batch_per_rank": 64,
                       "world": [1], **keys})  # fmt: skip
         for name, named in family.items():
             for ranks in every_ranks:
                 if (asked := strategy(named, ranks)) is not None:
                     found.append({"name": f"{name}_{ranks}", "strategy": asked, "scaling": "none",
-                                  "global_batch": 16, "world": [ranks], **keys})  # fmt: skip
+                                  "global_batch": 64, "world": [ranks], **keys})  # fmt: skip
     return found
 
 
