@@ -83,6 +83,7 @@ INSTEAD = {
     "python benchmarks/probe.py": "python benchmarks/probe.py --pairs 2 --size short --steps 100",
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
     # ends at once without a GPU
+    "python benchmarks/shadow.py": "python benchmarks/shadow.py --preset 124m --world 2x8",
     "bench run --selfcheck -- python train.py": "bench run --selfcheck --dry-run -- python docs/own/train.py",
     "python benchmarks/stamps.py --device cuda --steps 2000": "python benchmarks/stamps.py --help",
     "python benchmarks/sensors.py --device cuda --seconds 12": "python benchmarks/sensors.py --help",
@@ -191,6 +192,7 @@ ELSEWHERE = {
     ),
     "mpiexec -n 2 --map-by ppr:1:node --bind-to none bench suite ddpm_scaling": "test_any_launcher.py, on one node",
     "mpiexec -n 2 -ppn 1 bench run -- python train.py": "test_any_launcher.py, on one node",
+    "bench shadow --world 8x512 -- python train.py": "tests/unit/shadow/test_shadow.py",
     **{command: "cluster/test_cluster_page.py" for command in shown_commands() if needs_a_cluster(command)},
 }
 """Command in the document -> test that runs it."""

@@ -4,6 +4,7 @@ Arguments: a file with RunSpecs, and a folder for the answers `real.NAME.RANK.js
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from torch.profiler import ProfilerActivity, profile
 
 from bench.models.experts import ExpertLayer
 from bench.records.run_spec import RunSpec
@@ -50,8 +52,19 @@ def real(spec: RunSpec, rank: int, folder: Path) -> None:
     if spec.strategy != "single":
         where = f"file://{folder}/{spec.case_name}.rendezvous"
         dist.init_process_group("gloo", init_method=where, rank=rank, world_size=spec.world_size)
+    if spec.strategy == "single":
+        (folder / f"allocated.{spec.case_name}.json").write_text(json.dumps(allocated_bytes(spec)))
     found = one_step.step_of(spec, rank, hollow=False)
     (folder / f"real.{spec.case_name}.{rank}.json").write_text(json.dumps(found.to_json()))
+
+
+def allocated_bytes(spec: RunSpec) -> int:
+    """The most that torch's allocator has given at once, by its own account."""
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        one_step.step_of(spec, 0, hollow=False)
+    events = profiler.profiler.kineto_results.events()
+    changes = sorted((one.start_ns(), one.nbytes()) for one in events if one.name() == "[memory]")
+    return max(itertools.accumulate(size for _, size in changes))
 
 
 def shadow(spec: RunSpec, rank: int, folder: Path) -> None:

@@ -20,8 +20,11 @@ RESNET = {
     "name": "resnet50", "layers": [1, 1, 1, 1], "image_size": 32, "classes": 4, "train_examples": 64,
     "validation_examples": 4,
 }  # fmt: skip
+LARGER = {"d_model": 128, "sequence_length": 64, "vocab_size": 512}
 CASES: dict[str, tuple[Any, int, dict[str, Any]]] = {
     "single": ("single", 1, {"scaling": "none"}),
+    "single_larger": ("single", 1, {"scaling": "none", "workload": LARGER}),
+    "single_resnet": ("single", 1, {"scaling": "none", "workload": RESNET, "data": {"source": "synthetic"}}),
     "ddp": ("ddp", 8, {}),
     "ddp_unused": ({"ddp": {"find_unused_parameters": True}}, 2, {}),
     "ddp_static": ({"ddp": {"static_graph": True, "gradient_as_bucket_view": False}}, 2, {}),
@@ -87,3 +90,9 @@ def test_a_shadow_allocates_the_tensors_of_a_real_rank(folder: Path, name: str) 
     assert shadow.total == pytest.approx(real.total, rel=0.01)
     assert shadow.parameters == real.parameters
     assert shadow.optimizer == real.optimizer
+
+
+@pytest.mark.parametrize("name", ["single_larger", "single_resnet"])
+def test_the_peak_is_within_a_tenth_of_what_torch_allocates(folder: Path, name: str) -> None:
+    allocated = json.loads((folder / f"allocated.{name}.json").read_text())
+    assert found(folder, "shadow", name, 0).memory.total == pytest.approx(allocated, rel=0.1)
