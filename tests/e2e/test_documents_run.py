@@ -135,6 +135,7 @@ INSTEAD = {
     # from SESSION, and with a width that it can plan however busy the machine is
     "bench suite smoke --plan-for 2%": "bench suite smoke --quick --case ddp_strong --plan-for 99%",
     "bench import FILE.toml --suite NAME": "bench import suites/published/megatron-lm.toml --suite ours",
+    "python benchmarks/what_if.py": "python benchmarks/what_if.py --help",
     "python benchmarks/pipeline_idle.py": "python benchmarks/pipeline_idle.py --ranks 2 --wait-ms 2",
     "python benchmarks/target_coverage.py --draws 1000": "python benchmarks/target_coverage.py --draws 20 --repeats 5 --missing 0.3",
     "python benchmarks/plan_for.py": "python benchmarks/plan_for.py --help",
