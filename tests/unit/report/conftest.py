@@ -22,6 +22,7 @@ from tests.machine_rows import add_collectives, add_matmuls, machine_case
 from tests.named_losses_rows import add_named_losses
 from tests.profile_rows import Figures, add_profile, add_timeline
 from tests.unit.analysis.conftest import Stored, empty, load_first, stored, stored_together
+from tests.wire_rows import add_wire_steps
 
 __all__ = ["empty", "stored", "stored_together"]
 
@@ -65,6 +66,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     add_profile(session, _profiled, {"all_reduce": (1, 1_000_000, 40_000_000)})
     add_timeline(session)
+    add_wire_steps(session / "ddp.1x4.r0", factors=(0, 0.5, 1, 2), rounds=6, step_ms=_on_other_networks)
     _make(
         folder,
         GPUS,
@@ -79,6 +81,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     add_profile(folder / GPUS, _profiled, {"all_gather": (2, 2_000_000, 40_000_000)})
     add_timeline(folder / GPUS)
+    add_wire_steps(folder / GPUS / "fsdp.2x8.r0", factors=(1, 2), rounds=6, step_ms=_on_other_networks)
     for ranks in (1, 2):
         add_named_losses(folder / GPUS / f"fsdp.{ranks}x8.r0", "adversary", "divergence")
     failed = {(n, repeat): "failed" for n in (1, 2) for repeat in range(3)}
@@ -86,6 +89,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _make(folder, HOSTILE, 4, Case(name=HOSTILE_CASE, step_ms={1: 50.0, 2: 30.0}))
     assert load_first(folder).problems == ()
     return folder
+
+
+def _on_other_networks(factor: float, number: int, _rank: int) -> float:
+    return 100 + 25 * factor + (number if factor != 1 else 0)
 
 
 def _profiled(_spec: RunSpec, _rank: int) -> Figures:
