@@ -5,8 +5,10 @@ trains them on two nodes that `ci/network` joins (it needs root). Collectives ar
 the network's lines at the rates of `--predicted`, at which ranks then train, are interpolated. Both measure one rank of
 each case first, and print a table of errors, their median and the worst.
 
+The model `waiting` waits instead of computing. On a busy machine only its steps mean something.
+
     python benchmarks/predicted_steps.py --ranks local [--rounds 3]
-    python benchmarks/predicted_steps.py --ranks network [--fitted 100 400 1000] [--predicted 200 700]
+    python benchmarks/predicted_steps.py --ranks network --models waiting [--fitted 100 400 1000] [--predicted 200 700]
 """
 
 from __future__ import annotations
@@ -37,13 +39,63 @@ from bench.suite.selection import Selection
 
 ROOT = Path(__file__).parents[1]
 BENCH = str(Path(sys.executable).parent / "bench")
-MODELS: dict[str, dict[str, int]] = {
-    "small": {"layers": 4, "d_model": 128, "heads": 4, "sequence_length": 64, "vocab_size": 1024},
-    "large": {"layers": 4, "d_model": 256, "heads": 4, "sequence_length": 64, "vocab_size": 2048},
+WAITING = """
+import time
+
+import torch
+from torch import nn
+
+WAIT_S = 0.02
+
+
+class Wait(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight):
+        time.sleep(WAIT_S)
+        ctx.save_for_backward(weight)
+        return x * 1.0
+
+    @staticmethod
+    def backward(ctx, gradient):
+        time.sleep(2 * WAIT_S)
+        (weight,) = ctx.saved_tensors
+        return gradient, torch.ones_like(weight)
+
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(500_000))
+
+    def forward(self, x):
+        return Wait.apply(x, self.weight)
+
+
+class Waiting:
+    dataset_size = 1024
+
+    def model(self):
+        return nn.Sequential(*(Layer() for _ in range(6)))
+
+    def blocks(self, model):
+        return list(model.children())
+
+    def batch(self, places, keys):
+        return {"x": torch.ones(len(places), 8, requires_grad=True)}
+
+    def loss(self, model, batch):
+        return model(batch["x"]).mean()
+"""
+"""Layers that wait for a fixed time instead of computing, so that cores need not be free."""
+SIZES = {"heads": 4, "layers": 4, "sequence_length": 64, "validation_examples": 8}
+MODELS: dict[str, dict[str, Any]] = {
+    "small": {"name": "transformer_lm", "preset": "124m", **SIZES, "d_model": 128, "vocab_size": 1024},
+    "large": {"name": "transformer_lm", "preset": "124m", **SIZES, "d_model": 256, "vocab_size": 2048},
+    "waiting": {"name": "./waiting.py:Waiting"},
 }
 STRATEGIES: dict[str, Any] = {
     "ddp": "ddp",
-    "ddp_small_buckets": {"name": "ddp", "bucket_cap_mb": 1},
+    "ddp_small_buckets": {"name": "ddp", "bucket_cap_mb": 2},
     "fsdp": "fsdp",
     "fsdp_grad_op": {"name": "fsdp", "reshard": "grad_op"},
 }
@@ -75,24 +127,23 @@ class Row:
         return self.predicted_s / self.measured_s - 1
 
 
-def suite(steps: int) -> dict[str, Any]:
+def suite(models: list[str], steps: int) -> dict[str, Any]:
     cases = [
         {
             "name": f"{model}_{name}",
-            "workload": {"name": "transformer_lm", "preset": "124m", **sizes, "validation_examples": 8},
+            "workload": MODELS[model],
             "strategy": strategy,
             "scaling": "weak",
             "batch_per_rank": 8,
             "world": [1, 2],
         }
-        for model, sizes in MODELS.items()
+        for model in models
         for name, strategy in STRATEGIES.items()
     ]
     return {
         "title": "Predicted steps",
-        "workload": {"name": "transformer_lm"},
-        "data": {"source": "synthetic"},
-        "train": {"precision": "fp32", "clip_norm": 1.0},
+        "workload": MODELS[models[0]],
+        "train": {"precision": "fp32", "optimizer": "sgd"},
         "device": "cpu",
         "measure": {"warmup": 4, "steps": steps, "repeats": 1, "timeout_s": 300},
         "cases": cases,
@@ -163,8 +214,7 @@ def interpolated(lines: dict[int, tuple[Line, ...]], mbit: int) -> tuple[Line, .
     return tuple(found)
 
 
-def rows_on_this_machine(folder: Path, rounds: int, steps: int) -> Iterator[Row]:
-    file = written(folder, steps)
+def rows_on_this_machine(folder: Path, file: Path, rounds: int) -> Iterator[Row]:
     for _ in range(rounds):
         bench(folder, str(file), "--world", "1,2")
         bench(folder, "collectives", "--case", "all", "--world", "2", *COLLECTIVES)
@@ -173,9 +223,8 @@ def rows_on_this_machine(folder: Path, rounds: int, steps: int) -> Iterator[Row]
 
 
 def rows_on_a_network(
-    folder: Path, fitted: list[int], tried: list[int], rounds: int, steps: int
+    folder: Path, file: Path, fitted: list[int], tried: list[int], rounds: int
 ) -> Iterator[Row]:
-    file = written(folder, steps)
     for _ in range(rounds):
         bench(folder, str(file), "--world", "1")
         for mbit in fitted:
@@ -191,17 +240,12 @@ def rows_on_a_network(
         yield from (Row(f"{mbit} Mbit/s", case, ours[case], *theirs[case]) for case in ours)
 
 
-def written(folder: Path, steps: int) -> Path:
-    file = folder / "steps.yaml"
-    file.write_text(json.dumps(suite(steps)))
-    return file
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--ranks", choices=["local", "network"], default="local")
+    parser.add_argument("--models", choices=MODELS, nargs="+", default=["small", "large"])
     parser.add_argument("--fitted", type=int, nargs="+", default=[100, 400, 1000], help="Mbit/s")
     parser.add_argument("--predicted", type=int, nargs="+", default=[200, 700], help="Mbit/s")
     parser.add_argument("--rounds", type=int, default=3)
@@ -209,10 +253,13 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        (folder / "waiting.py").write_text(WAITING)
+        file = folder / "steps.yaml"
+        file.write_text(json.dumps(suite(asked.models, asked.steps)))
         if asked.ranks == "local":
-            rows = list(rows_on_this_machine(folder, asked.rounds, asked.steps))
+            rows = list(rows_on_this_machine(folder, file, asked.rounds))
         else:
-            rows = list(rows_on_a_network(folder, asked.fitted, asked.predicted, asked.rounds, asked.steps))
+            rows = list(rows_on_a_network(folder, file, asked.fitted, asked.predicted, asked.rounds))
     print("| network | case | predicted ms | measured ms | error | spread of the measured |")
     print("| --- | --- | ---: | ---: | ---: | ---: |")
     for row in rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -11,6 +10,7 @@ from typing import Any
 from bench.common.errors import InputError
 from bench.predict.network import Fabric, Line, given_fabric
 from bench.predict.one_rank import OneRank, Phases, phases_of
+from bench.predict.step_time import Cores, phases_of_flops
 from bench.records.run_spec import RunSpec
 from bench.records.vocabulary import DeviceType
 from bench.suite.shorthand import memory_size
@@ -71,17 +71,24 @@ class Machine:
         ]
         return max(rates, default=None)
 
-    def phases(self, spec: RunSpec) -> Phases | None:
-        """Phases of a rank's step from measured runs of one rank; null without one, or if a speed was given."""
-        return (
-            None if self.given_tflops is not None else phases_of(spec, self.measured[spec.device_type].ranks)
-        )
+    def phases(self, spec: RunSpec, flops_per_example: float | None) -> Phases | None:
+        """Phases of a rank's step if it has the whole model: from measured runs of one rank, else from arithmetic; null
+        if both are unknown."""
+        if self.given_tflops is None:
+            measured = phases_of(spec, self.measured[spec.device_type].ranks)
+            if measured is not None:
+                return measured
+        speed = self.flops_per_s(spec)
+        if speed is None or flops_per_example is None:
+            return None
+        return phases_of_flops(flops_per_example * spec.batch_per_rank, speed, spec.train.accumulate)
 
-    def cores(self, spec: RunSpec) -> float:
-        """CPU cores of a rank for computation and communication; without limit on a GPU."""
+    def cores(self, spec: RunSpec) -> Cores:
         if spec.device_type != "cpu":
-            return math.inf
-        return max(spec.threads, self.cpus_per_node / spec.ranks_per_node)
+            return Cores()
+        return Cores(
+            of_a_rank=max(spec.threads, self.cpus_per_node / spec.ranks_per_node), computing=spec.threads
+        )
 
     def memory_bytes(self, spec: RunSpec) -> int | None:
         """Memory of a rank; if not given, that of a rank on this machine."""

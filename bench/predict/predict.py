@@ -7,21 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench import strategies
-from bench.common.own_part import label
+from bench.common.errors import InputError
 from bench.machine.slots import slots_per_node
 from bench.plan.plan import plan
 from bench.plan.world_sizes import automatic
 from bench.predict.machine import Machine
-from bench.predict.memory import MemoryPerRank, memory_per_rank
+from bench.predict.memory import MemoryPerRank, ModelSize, memory_per_rank
 from bench.predict.model_probe import ProbedModel, model_key, probe_models
-from bench.predict.network import step_traffic
-from bench.predict.step_time import StepTime, phases_of_flops, step_time
+from bench.predict.network import step_traffic, total
+from bench.predict.one_rank import Phases
+from bench.predict.step_messages import recorded_group, recorded_stretches, stretches
+from bench.predict.step_time import StepTime, step_time
 from bench.records.run_spec import PlannedRun, RunSpec, Slots
 from bench.records.vocabulary import DeviceType
+from bench.shadow.shadow import shadow
 from bench.suite.models import ResolvedSuite
 
 _KNOWN = ("single", "ddp", "fsdp", "fsdp1")
-"""Strategies whose memory and traffic have formulas."""
+"""Strategies whose memory and traffic have formulas; a shadow finds those of others."""
 _UNLIMITED = 1_000_000
 """Nodes, and ranks of a node without a known number of slots."""
 
@@ -159,17 +162,18 @@ def _skipped_without_steps(run: PlannedRun) -> PlannedRun:
 def predict(spec: RunSpec, model: ProbedModel, machine: Machine) -> Prediction:
     if model.size is None:
         return Prediction(spec=spec, problem=model.problem)
+    phases = machine.phases(spec, model.flops_per_example)
+    if spec.strategy not in _KNOWN:
+        return _by_shadow(spec, model.size, phases, machine)
     size = model.size
     traffic, unknown = step_traffic(spec, size.parameters, size.units)
     fabric = None if unknown else machine.fabric(spec)
-    phases = machine.phases(spec)
-    speed, flops = machine.flops_per_s(spec), model.flops_per_example
-    if phases is None and speed is not None and flops is not None:
-        phases = phases_of_flops(flops * spec.batch_per_rank, speed, spec.train.accumulate)
+    communication_s = total(None if fabric is None else fabric.seconds(one, spec) for one in traffic)
     # Only the first operation that was never timed; a network without any timing is reported once, above all tables.
     never_timed = (
         None if fabric is None else next(filter(None, (fabric.problem(one, spec) for one in traffic)), None)
     )
+    step = None if phases is None else stretches(spec, size, traffic, phases)
     return Prediction(
         spec=spec,
         problem=unknown or never_timed,
@@ -178,7 +182,52 @@ def predict(spec: RunSpec, model: ProbedModel, machine: Machine) -> Prediction:
         memory_bytes=machine.memory_bytes(spec),
         messages=None if unknown else sum(one.messages for one in traffic),
         message_bytes=None if unknown else sum(one.message_bytes for one in traffic),
-        time=None if unknown else step_time(spec, size, traffic, fabric, phases, machine.cores(spec)),
+        time=None if unknown else step_time(step, communication_s, fabric, machine.cores(spec)),
+    )
+
+
+def _by_shadow(spec: RunSpec, size: ModelSize, phases: Phases | None, machine: Machine) -> Prediction:
+    """Messages and memory from a shadow of rank 0. `phases`: those of a rank with the whole model; ranks that share a
+    batch divide them evenly, and the optimizer's as they divide the parameters."""
+    try:
+        shadowed = shadow(spec)
+    except InputError as error:
+        return Prediction(spec=spec, problem=str(error), parameters=size.parameters)
+    fabric, memory, sent = machine.fabric(spec), shadowed.memory, shadowed.messages
+    times = [
+        None if fabric is None else fabric.sending(one.op, one.message_bytes, recorded_group(one))
+        for one in sent
+    ]
+    problem = None
+    if shadowed.stages is not None:
+        problem = "only the messages and the memory of a pipeline are predicted, not its time"
+    elif fabric is not None and None in times:
+        problem = f"{sent[times.index(None)].op} was never timed between as many nodes"
+    step = None
+    if phases is not None and problem is None:
+        divided = Phases(
+            data_s=phases.data_s,
+            forward_s=phases.forward_s / spec.ranks_per_batch,
+            backward_s=phases.backward_s / spec.ranks_per_batch,
+            optimizer_s=phases.optimizer_s * shadowed.parameters / size.parameters,
+        )
+        step = recorded_stretches(spec, sent, divided)
+    communication_s = total(None if one is None else one.seconds for one in times)
+    return Prediction(
+        spec=spec,
+        problem=problem,
+        parameters=size.parameters,
+        memory=MemoryPerRank(
+            parameters=memory.parameters + memory.buffers,
+            gradients=memory.gradients,
+            optimizer=memory.optimizer,
+            activations=memory.activations,
+            communication=memory.communication,
+        ),
+        memory_bytes=machine.memory_bytes(spec),
+        messages=len(sent),
+        message_bytes=sum(one.message_bytes for one in sent),
+        time=step_time(step, communication_s, fabric, machine.cores(spec)),
     )
 
 

@@ -10,17 +10,82 @@ each unit before its forward and its backward, and reduces the gradients of a un
 
 The part of the model outside all blocks is gathered first. Its forward comes last, its backward first, and its
 gradients are complete last, as those of an embedding that is also the output layer.
+
+The messages of other strategies are those that a shadow of the rank recorded. It knows their order, not what waits for
+them: the rank is taken to wait for each at once, as it does in tensor parallelism.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
 from bench.predict.memory import ModelSize
 from bench.predict.network import Sharding, Traffic, group_of, is_sharded, shard_count
-from bench.predict.step_works import Sent
+from bench.predict.one_rank import Phases
+from bench.predict.step_works import Sent, Stretch
+from bench.predict.timeline import Group
 from bench.records.run_spec import RunSpec
+from bench.shadow.records import Message as Recorded
+
+
+def stretches(spec: RunSpec, size: ModelSize, traffic: list[Traffic], phases: Phases) -> list[Stretch]:
+    """The step of a rank, by formulas; `traffic`: all of its messages."""
+    return _step(
+        spec,
+        phases,
+        lambda number: forward_messages(spec, size, number),
+        lambda number: backward_messages(spec, size, traffic, number),
+        optimizer_messages(spec),
+    )
+
+
+def recorded_stretches(spec: RunSpec, recorded: Sequence[Recorded], phases: Phases) -> list[Stretch]:
+    """The step of a rank with the messages that its shadow recorded."""
+
+    def waited_for(phase: str, micro_batch: int) -> tuple[Sent, ...]:
+        found = [one for one in recorded if (one.phase, one.micro_batch) == (phase, micro_batch)]
+        return tuple(
+            Sent(
+                op=one.op,
+                message_bytes=one.message_bytes,
+                group=recorded_group(one),
+                ready=number / len(found),
+                needed=number / len(found),
+            )
+            for number, one in enumerate(found)
+        )
+
+    return _step(
+        spec,
+        phases,
+        lambda number: waited_for("data", number) + waited_for("forward", number),
+        lambda number: waited_for("backward", number),
+        waited_for("optimizer", spec.train.accumulate - 1),
+    )
+
+
+def recorded_group(one: Recorded) -> Group:
+    return Group(one.group, one.group_size, one.group_nodes)
+
+
+def _step(
+    spec: RunSpec,
+    phases: Phases,
+    forward: Callable[[int], tuple[Sent, ...]],
+    backward: Callable[[int], tuple[Sent, ...]],
+    optimizer: tuple[Sent, ...],
+) -> list[Stretch]:
+    """`forward`, `backward`: messages by micro-batch."""
+    found = []
+    for number in range(spec.train.accumulate):
+        found += [
+            Stretch(name=f"data {number}", seconds=phases.data_s),
+            Stretch(name=f"forward {number}", seconds=phases.forward_s, messages=forward(number)),
+            Stretch(name=f"backward {number}", seconds=phases.backward_s, messages=backward(number)),
+        ]
+    return [*found, Stretch(name="optimizer", seconds=phases.optimizer_s, messages=optimizer)]
 
 
 def forward_messages(spec: RunSpec, size: ModelSize, micro_batch: int) -> tuple[Sent, ...]:

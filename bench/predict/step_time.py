@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.predict.memory import ModelSize
-from bench.predict.network import Fabric, Traffic, total
+from bench.predict.network import Fabric
 from bench.predict.one_rank import Phases
-from bench.predict.step_messages import backward_messages, forward_messages, optimizer_messages
 from bench.predict.step_works import Stretch, works
 from bench.predict.timeline import Message, Sending, simulate
-from bench.records.run_spec import RunSpec
 
 _FORWARD = 1 / 3
 """Forward's share of the FLOPs of forward and backward: backward has two products for each of forward's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cores:
+    """CPU cores that computation and messages share."""
+
+    of_a_rank: float = math.inf
+    """Without limit on a GPU."""
+    computing: float = 0.0
+    """Those that computation keeps busy; 0 on a GPU."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,49 +58,21 @@ def phases_of_flops(flops: float, flops_per_s: float, micro_batches: int) -> Pha
 
 
 def step_time(
-    spec: RunSpec,
-    size: ModelSize,
-    traffic: list[Traffic],
-    fabric: Fabric | None,
-    phases: Phases | None,
-    cores: float,
+    stretches: Sequence[Stretch] | None, communication_s: float | None, fabric: Fabric | None, cores: Cores
 ) -> StepTime:
-    """`cores`: CPU cores of a rank, without limit on a GPU."""
-    communication_s = total(None if fabric is None else fabric.seconds(one, spec) for one in traffic)
-    stretches = [] if phases is None else _stretches(spec, size, traffic, phases)
-    computation_s = None if phases is None else sum(one.seconds for one in stretches)
-    if communication_s is None or computation_s is None:
+    """`stretches`: the step of a rank; null if its computation is unknown. `communication_s`: null if the time of a
+    message is unknown."""
+    computation_s = None if stretches is None else sum(one.seconds for one in stretches)
+    if stretches is None or communication_s is None or computation_s is None:
         return StepTime(communication_s=communication_s, computation_s=computation_s)
 
     def sending(message: Message) -> Sending:
         found = None if fabric is None else fabric.sending(message.op, message.message_bytes, message.group)
         return found or Sending(seconds=0.0)
 
-    on_cpu = spec.device_type == "cpu"
-    timeline = simulate(works(stretches, cores=spec.threads if on_cpu else 0.0), sending, cores)
+    timeline = simulate(works(stretches, cores=cores.computing), sending, cores.of_a_rank)
     return StepTime(
         communication_s=communication_s,
         computation_s=computation_s,
         exposed_s=max(0.0, timeline.step_s - computation_s),
     )
-
-
-def _stretches(spec: RunSpec, size: ModelSize, traffic: list[Traffic], phases: Phases) -> list[Stretch]:
-    """The step of a rank."""
-    found = []
-    for number in range(spec.train.accumulate):
-        found += [
-            Stretch(name=f"data {number}", seconds=phases.data_s),
-            Stretch(
-                name=f"forward {number}",
-                seconds=phases.forward_s,
-                messages=forward_messages(spec, size, number),
-            ),
-            Stretch(
-                name=f"backward {number}",
-                seconds=phases.backward_s,
-                messages=backward_messages(spec, size, traffic, number),
-            ),
-        ]
-    optimizer = Stretch(name="optimizer", seconds=phases.optimizer_s, messages=optimizer_messages(spec))
-    return [*found, optimizer]

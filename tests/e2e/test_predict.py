@@ -144,3 +144,49 @@ def test_an_option_that_makes_no_sense_ends_with_2(
     done = predict(suite, *arguments)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_a_strategy_without_formulas_is_predicted_by_a_shadow(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "bench",
+        "predict",
+        "mesh_sweep",
+        "--quick",
+        "--case",
+        "tp",
+        "--world",
+        "2",
+    ]
+    network = ["--bus-gbps", "1", "--latency-us", "100", "--tflops", "0.05", "--json"]
+    done = subprocess.run(
+        [*command, *network, "--results", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (tp,) = json.loads(done.stdout)["predictions"]
+    assert tp["problem"] is None
+    # two per layer in forward and in backward at least, each of at least two latencies
+    assert tp["messages"] >= 8
+    assert tp["communication_s"] >= tp["messages"] * 2 * 100e-6
+    assert tp["step_s"] == pytest.approx(tp["computation_s"] + tp["communication_s"])
+    assert tp["memory_per_rank_bytes"]["parameters"] < 4 * tp["parameters"]
+
+
+def test_one_measured_rank_says_how_long_its_phases_take(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    path = tmp_path / "own.yaml"
+    path.write_text(json.dumps(SUITE))
+    run = [sys.executable, "-m", "bench", "suite", str(path), "--case", "ddp", "--world", "1"]
+    measured = subprocess.run(
+        [*run, "--results", str(tmp_path)], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert measured.returncode == 0, measured.stderr
+    done = predict(path, "--json", "--bus-gbps", "1", "--case", "ddp")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert "as measured on one rank in" in answer["machine"][1]
+    (ddp,) = answer["predictions"]
+    assert ddp["computation_s"] > 0
+    # a bucket of the whole model hides behind nothing
+    assert ddp["step_s"] == pytest.approx(ddp["computation_s"] + ddp["communication_s"])

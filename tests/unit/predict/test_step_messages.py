@@ -9,11 +9,17 @@ import pytest
 
 from bench import strategies
 from bench.predict.memory import ModelSize
-from bench.predict.network import Fabric, Line, step_traffic
+from bench.predict.network import Fabric, Line, step_traffic, total
 from bench.predict.one_rank import Phases
-from bench.predict.step_messages import backward_messages, forward_messages
-from bench.predict.step_time import step_time
+from bench.predict.step_messages import (
+    backward_messages,
+    forward_messages,
+    recorded_stretches,
+    stretches,
+)
+from bench.predict.step_time import Cores, step_time
 from bench.records.run_spec import RunSpec
+from bench.shadow.records import Message as Recorded
 from tests.factory import Case, specs
 
 SIZE = ModelSize(
@@ -52,7 +58,10 @@ def fabric(seconds: float, cpu_cores: float = 0.0) -> Fabric:
 def exposed_s(spec: RunSpec, each_s: float, cpu_cores: float = 0.0, cores: float = 1.0) -> float | None:
     traffic, unknown = step_traffic(spec, SIZE.parameters, SIZE.units)
     assert unknown is None
-    found = step_time(spec, SIZE, traffic, fabric(each_s, cpu_cores), PHASES, cores)
+    network = fabric(each_s, cpu_cores)
+    shared = Cores(of_a_rank=cores, computing=1.0 if spec.device_type == "cpu" else 0.0)
+    communication_s = total(network.seconds(one, spec) for one in traffic)
+    found = step_time(stretches(spec, SIZE, traffic, PHASES), communication_s, network, shared)
     if spec.train.accumulate == 1:
         assert found.computation_s == 13
     return found.exposed_s
@@ -109,3 +118,25 @@ def test_shard_groups_also_average_their_gradients() -> None:
     assert [one.group.name for one in sent] == ["groups"] * 4
     assert sum(one.message_bytes for one in sent) == SIZE.parameters * 4 / 2
     assert all(one.follows for one in sent)
+
+
+def recorded(op: str, phase: str, micro_batch: int = 0) -> Recorded:
+    return Recorded(
+        op=op, group="tp", group_size=2, group_nodes=1, phase=phase, micro_batch=micro_batch, message_bytes=4
+    )
+
+
+def test_recorded_messages_are_waited_for_in_their_phase_and_micro_batch() -> None:
+    spec = spec_of("ddp", accumulate=2)
+    sent = [recorded("all_reduce", "forward", number) for number in (0, 0, 1)] + [
+        recorded("all_gather", "backward", 1),
+        recorded("all_reduce", "optimizer", 1),
+    ]
+    step = recorded_stretches(spec, sent, PHASES)
+    assert [(one.name, len(one.messages)) for one in step if one.messages] == [
+        ("forward 0", 2), ("forward 1", 1), ("backward 1", 1), ("optimizer", 1),
+    ]  # fmt: skip
+    network = fabric(0.5)
+    time = step_time(step, 2.5, network, Cores())
+    assert time.computation_s == 2 * (4.0 + 8.0) + 1.0
+    assert time.exposed_s == pytest.approx(2.5)
