@@ -111,6 +111,7 @@ INSTEAD = {
     "bench suite smoke --set measure.profiled=4": "bench suite smoke --set measure.profiled=4 --dry-run",
     PREDICTED_7B: PREDICTED_7B.split(" --set ")[0] + " --quick",
     "python benchmarks/predicted_memory.py": "python benchmarks/predicted_memory.py --help",
+    "python benchmarks/predicted_steps.py": "python benchmarks/predicted_steps.py --help",
     # test_shipped_suites.py runs it, with fewer and smaller messages
     "bench suite collectives --set workload.smallest_bytes=1048576": (
         "bench suite collectives --set workload.smallest_bytes=1048576 --dry-run"
