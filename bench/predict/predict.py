@@ -86,7 +86,7 @@ def predictions(
     suite: ResolvedSuite, here: Slots, machine: Machine, data_root: str | None
 ) -> list[Prediction]:
     """One prediction per case and world size. Raises InputError if the suite cannot be planned."""
-    runs = [_skipped_if_unknown(run) for run in planned(suite, here, data_root)]
+    runs = planned(suite, here, data_root)
     specs = [run.spec for run in runs if run.skip_reason is None]
     models = (
         probe_models(specs, counts_flops=any(machine.flops_per_s(spec) for spec in specs)) if specs else {}
@@ -133,14 +133,6 @@ def planned(suite: ResolvedSuite, here: Slots, data_root: str | None) -> list[Pl
         suite_of_case = dataclasses.replace(suite, cases=(alone,))
         runs += plan(suite_of_case, slots, "predicted", data_root=data_root, refuses=False)
     return [_skipped_without_steps(run) for run in runs if run.spec.repeat == 0]
-
-
-def _skipped_if_unknown(run: PlannedRun) -> PlannedRun:
-    if run.skip_reason is not None or run.spec.strategy in _KNOWN:
-        return run
-    return dataclasses.replace(
-        run, skip_reason=f"memory and traffic of strategy {label(run.spec.strategy)} are not known"
-    )
 
 
 def _skipped_without_steps(run: PlannedRun) -> PlannedRun:
