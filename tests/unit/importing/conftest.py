@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 from analysis.database import connections
 from bench.common.errors import InputError
 from bench.importing.import_session import Imported, ImportRequest, read_files
-from tests.unit.analysis.conftest import Ask, in_memory, read_back
+from tests.unit.analysis.conftest import Ask, empty, in_memory, read_back
 
-__all__ = ["in_memory", "read_back"]
+__all__ = ["empty", "in_memory", "read_back"]
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "docs/examples"

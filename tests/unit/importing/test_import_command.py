@@ -42,9 +42,9 @@ def _import(results: Path, *arguments: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
-    """The published table as session S, in a new folder."""
-    results = tmp_path_factory.mktemp("alone") / "r"
+def alone(empty: Path, tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    """The published table as session S."""
+    results = Path(shutil.copytree(empty, tmp_path_factory.mktemp("alone") / "r"))
     return Loaded(results, _import(results, *RAVEN, "--session", "S", "--tag", "paper"))
 
 
