@@ -138,7 +138,9 @@ INSTEAD = {
     "bench import FILE.toml --suite NAME": "bench import suites/published/megatron-lm.toml --suite ours",
     "python benchmarks/what_if.py": "python benchmarks/what_if.py --help",
     "python benchmarks/pipeline_idle.py": "python benchmarks/pipeline_idle.py --ranks 2 --wait-ms 2",
-    "python benchmarks/target_coverage.py --draws 1000": "python benchmarks/target_coverage.py --draws 20 --repeats 5 --missing 0.3",
+    "python benchmarks/target_coverage.py --draws 1000": (
+        "python benchmarks/target_coverage.py --draws 20 --repeats 5 --missing 0.3"
+    ),
     "python benchmarks/plan_for.py": "python benchmarks/plan_for.py --help",
     "python benchmarks/straggler_rule.py": "python benchmarks/straggler_rule.py --draws 5",
     "python benchmarks/single_session.py": "python benchmarks/single_session.py --draws 1000",
