@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import distributed as dist
 from torch import nn
-from torch.distributed.pipelining import PipelineStage
+from torch.distributed.pipelining import PipelineStage, schedules
 from torch.distributed.pipelining.schedules import (
     Schedule1F1B,
     ScheduleGPipe,
@@ -88,25 +88,48 @@ class Stage(nn.Module):
 
 
 class _TimedStage(PipelineStage):
-    """A stage that says when it begins and when it ends each part of its work: in between it waits for others."""
+    """A stage that says when each part of its work ends."""
 
-    ended: Callable[[Any], None] = print
+    ended: Callable[[Any], None]
 
     def forward_one_chunk(self, *args: Any, **kwargs: Any) -> Any:
-        self.ended("idle_forward")
         output = super().forward_one_chunk(*args, **kwargs)
         self.ended("forward")
         return output
 
     def backward_one_chunk(self, *args: Any, **kwargs: Any) -> None:
-        self.ended("idle_backward")
         super().backward_one_chunk(*args, **kwargs)
         self.ended("backward")
 
     def backward_weight_one_chunk(self, *args: Any, **kwargs: Any) -> None:
-        self.ended("idle_backward")
         super().backward_weight_one_chunk(*args, **kwargs)
         self.ended("backward")
+
+
+class _Waits:
+    """Says when a rank waits for another stage. torch's schedules do so in one function, which this object replaces
+    while a schedule runs. All else between the stages' own work, such as gathering parameters, is work as well."""
+
+    def __init__(self, ended: Callable[[Any], None]) -> None:
+        self._ended = ended
+        self._phase = "forward"
+        self._wait = schedules._wait_batch_p2p
+
+    def ended(self, phase: str) -> None:
+        self._phase = phase
+        self._ended(phase)
+
+    def __enter__(self) -> _Waits:
+        schedules._wait_batch_p2p = self._timed
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        schedules._wait_batch_p2p = self._wait
+
+    def _timed(self, work: list[dist.Work]) -> None:
+        self._ended(self._phase)
+        self._wait(work)
+        self._ended(f"idle_{self._phase}")
 
 
 class Pipeline(nn.Module):
@@ -168,22 +191,25 @@ class Pipeline(nn.Module):
     ) -> torch.Tensor:
         """Forward and backward of the micro-batches by the schedule. Returns the mean loss, detached; on a rank without
         the last stage UNKNOWN_LOSS. The gradient is that of the mean. `ended` is called with the phase of
-        each part of the work at its end, and with `idle_forward` or `idle_backward` at its begin."""
+        each part of the work at its end, and with `idle_forward` or `idle_backward` after a wait for another stage."""
         if self._imagined:
             self._connect_imagined(loss, batches[0])
+        waits = _Waits(ended)
         for stage, connected in zip(self._own(), self._connected, strict=True):
             stage.call, stage.batches = loss, batches
-            connected.ended = ended
+            connected.ended = waits.ended
         losses: list[torch.Tensor] = []
         nothing = torch.zeros((), device=self._device)
         count = len(batches)
-        self._schedule(count).step(
-            arg_mbs=[(nothing,) if self._own()[0].is_first else () for _ in range(count)],
-            kwarg_mbs=[{"number": number} for number in range(count)],
-            target_mbs=[nothing] * count,
-            losses=losses,
-            return_outputs=False,
-        )
+        schedule = self._schedule(count)
+        with waits:
+            schedule.step(
+                arg_mbs=[(nothing,) if self._own()[0].is_first else () for _ in range(count)],
+                kwarg_mbs=[{"number": number} for number in range(count)],
+                target_mbs=[nothing] * count,
+                losses=losses,
+                return_outputs=False,
+            )
         ended("backward")
         if not losses:
             return torch.full((), UNKNOWN_LOSS, device=self._device)

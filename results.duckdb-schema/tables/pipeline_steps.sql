@@ -7,5 +7,5 @@ CREATE TABLE pipeline_steps (
     node INTEGER,        -- 0-based
     step INTEGER,        -- 0-based, as in steps
     pipeline_ns BIGINT,  -- forward and backward of all micro-batches, from the first wait to the last gradient
-    idle_ns BIGINT       -- part of pipeline_ns in which no micro-batch was at work: waiting for another stage
+    idle_ns BIGINT       -- part of pipeline_ns in which the rank waited for another stage to send or to receive
 );
