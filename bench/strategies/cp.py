@@ -12,7 +12,7 @@ from bench.strategies._meshed import MeshedStrategy
 
 @dataclass(frozen=True, kw_only=True)
 class CpOptions:
-    """Context parallelism over all ranks has no options."""
+    """No options."""
 
 
 class Strategy(MeshedStrategy):

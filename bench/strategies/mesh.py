@@ -37,9 +37,9 @@ class MeshOptions:
     """Ranks that divide the experts of a mixture (expert parallelism): groups of consecutive ranks of dp_shard, which
     the workload's method experts names. Tokens travel to their experts and back."""
     sequence_parallel: bool = False
-    """Also divide what lies between the layers that tp divides, along the sequence."""
+    """Also shard the activations between the layers that tp divides, along the sequence."""
     async_tp: bool = False
-    """Cut what tp gathers and reduces into pieces, which overlap with its products. It needs sequence_parallel,
+    """Split tp's gathers and reductions so that they overlap with matrix products. It needs sequence_parallel,
     train.compile, and NVIDIA GPUs that reach each other's memory."""
     schedule: Schedule = "1f1b"
     """Order of the micro-batches in the pipeline. `gpipe`: all forward, then all backward; `1f1b`: alternately;
@@ -54,11 +54,9 @@ class MeshOptions:
             )
         stages_of_a_rank("mesh", self.schedule, self.stages_per_rank)
         if self.sequence_parallel and self.tp == 1:
-            raise InputError("mesh: sequence_parallel divides what tp leaves whole: give tp: 2 or more")
+            raise InputError("mesh: sequence_parallel needs tp: 2 or more")
         if self.async_tp and not self.sequence_parallel:
-            raise InputError(
-                "mesh: async_tp cuts the gathers and reductions of sequence_parallel: give sequence_parallel: true"
-            )
+            raise InputError("mesh: async_tp needs sequence_parallel: true")
 
 
 class Strategy(MeshedStrategy):

@@ -15,7 +15,7 @@ class TpOptions:
     """Options of tensor parallelism over all ranks."""
 
     sequence_parallel: bool = False
-    """Also divide what lies between the divided layers, along the sequence."""
+    """Also shard the activations between the divided layers, along the sequence."""
 
 
 class Strategy(MeshedStrategy):

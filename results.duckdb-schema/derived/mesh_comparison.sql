@@ -1,9 +1,9 @@
 -- One row per session, placement and case of several that train the same on the same ranks, of which one at least uses
--- tensor or pipeline parallelism: workload, data, training settings except the micro-batches, device and global batch
--- are the same. Each is compared with the fastest. The intervals hold for all of them together, two-sided 95 %
--- (Bonferroni's correction for the number of others, Student's t on the differences of ln(throughput) within rounds, or
--- Welch's t; see `ratio_half_width`). The fastest one is decided if all intervals begin above 1: a slower one is then
--- named in 2.5 % of such sessions at most.
+-- tensor, pipeline, expert or context parallelism: workload, data, training settings except the micro-batches, device
+-- and global batch are the same. Each is compared with the fastest: Student's t on the differences of ln(throughput)
+-- within rounds, or Welch's t (see `ratio_half_width`), with Bonferroni's correction for the number of others. The
+-- fastest one is decided if all intervals begin above 1: a slower one is then named in 2.5 % of such sessions at most.
+-- Because the fastest is chosen by its result, the intervals hold all at once in less than 95 % of sessions.
 WITH settings AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -19,7 +19,7 @@ points AS (
     SELECT
         placements.*,
         settings,
-        bool_or(strategy IN ('tp', 'pp', 'mesh')) OVER alike AS has_a_mesh,
+        bool_or(strategy IN ('tp', 'pp', 'ep', 'cp', 'mesh')) OVER alike AS has_a_mesh,
         count(*) OVER alike AS alternatives,
         row_number() OVER (
             PARTITION BY
@@ -64,17 +64,12 @@ with_interval AS (
         time_ratio * exp(joint_half_width) AS time_ratio_hi
     FROM paired
 ),
-idle AS (
-    SELECT session_id, case_name, nodes, ranks_per_node, threads, avg(idle_share) AS idle_share
-    FROM pipeline_idle
-    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
-),
 parts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
-        communication_ms / rank_step_ms_mean AS communication_share
+        nullif(idle_ms, 0) / rank_step_ms_mean AS idle_share,
+        CASE WHEN known_by = 'profiled' THEN communication_ms / rank_step_ms_mean END AS communication_share
     FROM step_parts
-    WHERE known_by = 'profiled'
 ),
 dimensions AS (
     SELECT
@@ -104,12 +99,11 @@ final AS (
             ),
             false
         ) AS is_decided,
-        idle_share,           -- of a pipeline, mean over its positions: waiting for other stages; null without one
+        idle_share,           -- of a step: idle pipeline stages, as in step_parts; null without a pipeline
         communication_share,  -- exposed communication of a step, from profiled steps; null if none were profiled
         most_exposed_dimension  -- dimension with most of that; null if there is only one, or no profiled step
     FROM with_interval
     LEFT JOIN dimensions USING (session_id, case_name, nodes, ranks_per_node, threads)
-    LEFT JOIN idle USING (session_id, case_name, nodes, ranks_per_node, threads)
     LEFT JOIN parts USING (session_id, case_name, nodes, ranks_per_node, threads)
 )
 SELECT * FROM final;

@@ -3,16 +3,15 @@
 -- meaning: The same training can be divided among the same ranks by data, tensor or pipeline parallelism. Which way is
 --   fastest depends on the model, the batch and the network, so the answer holds for these alone.
 --
--- Fires on the fastest of several cases that train the same on as many ranks, one of which uses tensor or pipeline
--- parallelism. It is shown if it is faster than each other one beyond noise, for all of them together; else likely, and
--- then only if it is 5 % faster than the next.
+-- Fires on the fastest of several cases that train the same on as many ranks, one of which uses tensor, pipeline,
+-- expert or context parallelism. It is shown if it is faster than each other one beyond noise, for all of them
+-- together; else likely, and then only if it is 5 % faster than the next.
 WITH others AS (
     SELECT
         session_id, nodes, ranks_per_node, threads, fastest_case AS case_name,
         bool_and(is_decided) AS is_decided,
         arg_min({'case_name': case_name, 'ratio': time_ratio, 'lo': time_ratio_lo, 'hi': time_ratio_hi}, time_ratio)
             AS next,
-        max(time_ratio) AS slowest_ratio,
         -- the reason that is known of each
         string_agg(
             CASE
@@ -38,7 +37,7 @@ SELECT
     format(
         '{} times as many examples/s as the next, {}{}{}',
         number_text(next.ratio), next.case_name,
-        if(is_decided, format(' [{}, {}]', number_text(next.lo), number_text(next.hi)), ', but repeats differ by more'),
+        if(is_decided, format(' [{}, {}]', number_text(next.lo), number_text(next.hi)), ', not certain: repeats differ by more than that'),
         coalesce('; ' || reasons, '')
     ) AS evidence,
     if(
@@ -48,7 +47,7 @@ SELECT
     ) AS advice,
     if(
         is_communication_unknown,
-        'Why the others are slower is not known in full: --set measure.profiled=4 measures their communication.', NULL
+        'To see why the others are slower, add --set measure.profiled=4.', NULL
     ) AS alternatives
 FROM others
 WHERE is_decided OR next.ratio >= 1.05

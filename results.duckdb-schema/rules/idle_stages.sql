@@ -6,7 +6,8 @@
 --
 -- Fires if the ranks of a pipeline are idle for 10 % of its time or more, as a mean over its positions. It is shown if
 -- the interval of the least idle position begins there too, else likely. The stages are called unequal if the longest
--- works 10 % more than the mean, and that explains more of the wait than filling and draining does.
+-- works 10 % more than the mean, and that explains more of the wait than filling and draining does. Ranks that share a
+-- core wait for that, so an oversubscribed case is left out.
 WITH pipelines AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -38,11 +39,19 @@ judged AS (
     SELECT
         *,
         coalesce(longest_ms >= 1.1 * mean_ms AND share_of_unequal_stages > ideal_idle_share, false) AS is_unequal,
-        -- the first doubling of micro-batches with which equal stages would be idle for a tenth or less
-        (micro_batches * 2 ** ceil(log2(greatest(1, 9 * (pp - 1) / stages_per_rank / micro_batches))))::BIGINT
-            AS enough_micro_batches
+        -- The fewest micro-batches with which equal stages would be idle for a tenth or less; every schedule takes a
+        -- multiple of pp.
+        (ceil(9 * (pp - 1) / stages_per_rank / pp) * pp)::BIGINT AS least_micro_batches,
+        coalesce(
+            list_min(list_filter(
+                range(least_micro_batches, batch_per_rank::BIGINT + 1, pp::BIGINT), lambda m: batch_per_rank % m = 0
+            )),
+            least_micro_batches
+        ) AS enough_micro_batches
     FROM pipelines
     JOIN steps_of USING (session_id, case_name, nodes, ranks_per_node, threads)
+    SEMI JOIN (FROM placements WHERE NOT oversubscribed) AS enough_cores
+        USING (session_id, case_name, nodes, ranks_per_node, threads)
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
@@ -70,11 +79,11 @@ SELECT
         THEN format('Move layers away from position {}: all stages wait for the longest one.', longest_position)
         WHEN micro_batches < enough_micro_batches
         THEN format(
-            'Divide the batch into more micro-batches: with {} equal stages would wait for less than 10 %{}.',
+            'Divide the batch into more micro-batches: with {}, equal stages would wait for 10 % or less{}.',
             enough_micro_batches,
             if(
                 batch_per_rank % enough_micro_batches = 0, '',
-                format('; {} examples do not divide so', batch_per_rank)
+                format('; choose another batch, because {} examples do not divide so', batch_per_rank)
             )
         )
         ELSE 'Use fewer stages, or make each micro-batch larger: sending between stages takes the rest of the time.'

@@ -87,7 +87,7 @@ def test_the_name_as_the_only_key_is_the_same_as_a_name_with_options(tmp_path: P
             "8 ranks of dp_shard do not divide into groups of 3 that share experts (ep): 8 / 3 = 2.66667",
         ),
         ({"mesh": {"ep": 2, "pp": 2}}, {"train": {"accumulate": 4}}, "ep divides the ranks of dp_shard: use"),
-        ({"mesh": {"sequence_parallel": True}}, {}, "sequence_parallel divides what tp leaves whole"),
+        ({"mesh": {"sequence_parallel": True}}, {}, "sequence_parallel needs tp: 2 or more"),
         ({"pp": {"stages_per_rank": 2}}, {}, "the schedule 1f1b has one stage per rank"),
         (
             "pp",
@@ -103,7 +103,7 @@ def test_the_name_as_the_only_key_is_the_same_as_a_name_with_options(tmp_path: P
         ("cp", {}, "torch divides sequences among ranks (cp) on GPUs only"),
         ({"mesh": {"cp": 2}}, {}, "strategy: {tp: {sequence_parallel: true}} also divides activations"),
         ("cp", {"workload": {"name": "spiral_mlp"}}, "spiral_mlp has no method cp_batch"),
-        ({"mesh": {"tp": 2, "async_tp": True}}, {}, "give sequence_parallel: true"),
+        ({"mesh": {"tp": 2, "async_tp": True}}, {}, "async_tp needs sequence_parallel: true"),
         (
             {"mesh": {"tp": 2, "async_tp": True, "sequence_parallel": True}},
             {},
