@@ -51,6 +51,10 @@ class TrainSpec:
 
     precision: Precision = "fp32"
     """Arithmetic of forward and backward; parameters stay fp32 except under fsdp's mixed precision."""
+    float8: bool = False
+    """Compute the products of the blocks' linear layers in float8, each tensor scaled by its largest element. Only with
+    bf16, on a GPU of compute capability 8.9 or more. A CPU can only try it: its products take hundreds of times as
+    long."""
     optimizer: Literal["adamw", "adam", "sgd"] | str = "adamw"
     """`adamw`, `adam`, `sgd`, another class of torch.optim, as in `RMSprop`, or your own function, as in
     `./my_optimizer.py:make`."""

@@ -358,6 +358,16 @@ def _impossible_in_torch(case: Case) -> Broken:
     for key, reason in strategies.conflicts(case.strategy.name, case.strategy.options, asked):
         yield ("strategy", key), reason
     asked_of_workload = strategies.asks_of_workload(case.strategy.name, case.strategy.options)
+    if case.train.float8 and case.train.precision != "bf16":
+        yield (
+            ("train", "float8"),
+            f"float8 takes the place of products in bf16, but train.precision is {case.train.precision}: use bf16",
+        )
+    if case.train.float8 and "tp_plan" in asked_of_workload:
+        yield (
+            ("train", "float8"),
+            "float8 scales whole tensors, and tp gives each rank a part of them: leave one of both out",
+        )
     if case.find_batch is not None and "stages" in asked_of_workload:
         yield (
             ("find_batch",),

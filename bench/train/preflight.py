@@ -124,12 +124,23 @@ def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
     calls(f"the model, the optimizer and the schedule of {label(job['workload'])}")
     if train.checkpointing and not _blocks(workload):
         return f"train.checkpointing: {job['workload']} has no blocks to recompute"
+    if train.float8 and not _has_float8_layers(workload):
+        return f"train.float8: {job['workload']} has no blocks with linear layers whose sizes are multiples of 16"
     if job["validate_every"] and workloads.validation_size(workload) == 0:
         return (
             f"measure.validate_every: {job['workload']} has no examples to validate on: leave the key out, or set it "
             "to 0, as with --set measure.validate_every=0"
         )
     return _optimizer_problem(job, workload)
+
+
+def _has_float8_layers(workload: Workload) -> bool:
+    import torch
+
+    from bench.train import float8
+
+    with torch.device("meta"):
+        return bool(float8.layers(workload.blocks(workload.model())))
 
 
 def _optimizer_problem(job: dict[str, Any], workload: Workload) -> str | None:

@@ -249,7 +249,7 @@ def training_of(
     from bench import strategies
     from bench.data import loader
     from bench.measure import rank_tables
-    from bench.train import after_training, checkpointing
+    from bench.train import after_training, checkpointing, float8
     from bench.train.loop import Training
     from bench.train.members import Members, has_members
     from bench.train.run_length import run_length
@@ -265,6 +265,8 @@ def training_of(
     parameters = sum(parameter.numel() for parameter in own_model.parameters())
     blocks = workload.blocks(own_model)
     units = len(blocks) + (sum(part.numel() for block in blocks for part in block.parameters()) < parameters)
+    if spec.train.float8:
+        float8.use(blocks, device)
     if spec.train.checkpointing:
         checkpointing.recompute(blocks, spec.train.checkpointing)
     model = strategy.wrap(own_model, blocks, device=device, precision=spec.train.precision)

@@ -11,6 +11,7 @@ WITH summaries AS (
 attempts AS (
     SELECT
         session_id, run_id, attempt, couples_examples, sharding,
+        coalesce(config ->> '$.train.float8' = 'true', false) AS is_float8,
         -- The format of gradients in transfer, if the strategy defines it: ddp, fsdp. PowerSGD does not depend on n.
         coalesce(
             config ->> '$.strategy_options.gradient_compression', config ->> '$.strategy_options.reduce_dtype'
@@ -18,7 +19,7 @@ attempts AS (
     FROM runs
 ),
 each_run AS (
-    SELECT summaries.*, couples_examples, sharding, reduced_as
+    SELECT summaries.*, couples_examples, sharding, is_float8, reduced_as
     FROM summaries
     JOIN attempts USING (session_id, run_id, attempt)
     WHERE status <> 'skipped'
@@ -111,6 +112,8 @@ with_unlike AS (
             WHEN scaling_mode = 'weak' THEN 'weak scaling: more ranks, another global batch'
             WHEN global_batch <> baseline_global_batch
             THEN format('global batch {} against {}', global_batch, baseline_global_batch)
+            WHEN is_float8 AND largest_relative_difference > tolerance
+            THEN 'float8 scales each tensor by its largest element, which depends on the batch of a rank'
             WHEN couples_examples THEN 'the model couples the examples of a batch, as BatchNorm does'
             WHEN largest_relative_difference > tolerance AND examples_per_step IS DISTINCT FROM global_batch
             THEN 'the batches differ in size, and a step gives each rank the same weight'

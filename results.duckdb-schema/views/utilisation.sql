@@ -2,7 +2,8 @@
 -- a step × throughput ÷ examples of a step; intervals are those of throughput. MFU is the share of the device's dense
 -- peak for the precision; matmul_share is the share of the largest rate that `matmul` achieved on a device of the same
 -- name, with the same precision and (on a CPU) threads, in any session of this database. A share over 1 shows an error
--- in one of its parts; it is null, and the problem column explains it.
+-- in one of its parts; it is null, and the problem column explains it. Products in float8 have other peaks: both shares are
+-- null.
 CREATE OR REPLACE VIEW utilisation AS
 WITH points AS MATERIALIZED (
     SELECT
@@ -38,17 +39,25 @@ matmuls_here AS (
     FROM matmul_rates
     GROUP BY ALL
 ),
+in_float8 AS (
+    SELECT DISTINCT session_id, case_name, true AS is_float8
+    FROM runs
+    WHERE config ->> '$.train.float8' = 'true'
+),
 rates AS (
     SELECT
         points.*,
         uses.* EXCLUDE (session_id, case_name, nodes, ranks_per_node, threads),
-        peak_flops_per_s, matmul_flops_per_s, matmul_session_id,
+        if(is_float8, NULL, peaks.peak_flops_per_s) AS peak_flops_per_s,
+        if(is_float8, NULL, matmuls_here.matmul_flops_per_s) AS matmul_flops_per_s,
+        if(is_float8, NULL, matmuls_here.matmul_session_id) AS matmul_session_id,
         flops_per_step * throughput / examples_per_step AS flops_per_s,
         flops_per_s / devices AS flops_per_s_per_device,
-        flops_per_s_per_device / peak_flops_per_s AS peak_share,
-        flops_per_s_per_device / matmul_flops_per_s AS share_of_matmul
+        flops_per_s_per_device / if(is_float8, NULL, peaks.peak_flops_per_s) AS peak_share,
+        flops_per_s_per_device / if(is_float8, NULL, matmuls_here.matmul_flops_per_s) AS share_of_matmul
     FROM points
     JOIN uses USING (session_id, case_name, nodes, ranks_per_node, threads)
+    LEFT JOIN in_float8 USING (session_id, case_name)
     LEFT JOIN peaks USING (device_name, precision)
     LEFT JOIN matmuls_here
         ON matmuls_here.device_type = points.device_type AND matmuls_here.device_name = points.device_name

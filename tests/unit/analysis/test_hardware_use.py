@@ -50,6 +50,13 @@ def test_more_than_the_peak_is_an_error_and_no_result(ask):
     assert row["mfu_problem"] == "1280.0 TFLOP/s are 1.29 times the peak of NVIDIA H200"
 
 
+@measured(_case(step_ms={1: 100.0}, train={"float8": True}))
+def test_products_in_float8_have_no_known_peak(ask):
+    (row,) = ask("FROM utilisation")
+    assert row["flops_per_s"] == pytest.approx(6.4e13)
+    assert [row[name] for name in ("peak_flops_per_s", "mfu", "mfu_problem", "matmul_share")] == [None] * 4
+
+
 @measured(
     _case(name="cpu", device_type="cpu", precision="fp32", step_ms={1: 100.0}),
     _case(flops_per_example=None, step_ms={1: 100.0}),

@@ -141,6 +141,15 @@ def test_fp16_beyond_its_tolerance_has_no_verdict(row):
     assert "loss scaler" in row["reason"]
 
 
+@trained(_case(precision="bf16", train={"float8": True}), losses={TWO: _scaled((5, 1.2))})
+def test_float8_beyond_the_tolerance_has_no_verdict(row):
+    assert row["largest_relative_difference"] > row["tolerance"]
+    assert (row["verdict"], row["reason"]) == (
+        None,
+        "float8 scales each tensor by its largest element, which depends on the batch of a rank",
+    )
+
+
 @trained(_case(scaling="weak"))
 def test_weak_scaling_has_another_global_batch_and_no_verdict(row):
     assert (row["verdict"], row["reason"]) == (None, "weak scaling: more ranks, another global batch")
@@ -296,4 +305,4 @@ def test_the_speed_of_another_training_gets_no_verdict_of_its_own(ask):
     losses = ask("FROM efficiency_loss")
     assert "trains a different model than on 1 rank" in headline(points)
     assert main_loss(points, losses) == ""
-    assert list(lost_efficiency.lines(points, losses)) == []
+    assert list(lost_efficiency.lines(points, losses, [])) == []

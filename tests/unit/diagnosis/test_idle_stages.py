@@ -1,4 +1,4 @@
-"""What the rule about idle stages advises can be planned, and ranks that share cores are not its subject."""
+"""The rule idle_stages: its advice can be planned, and ranks that share cores are not its subject."""
 
 from __future__ import annotations
 

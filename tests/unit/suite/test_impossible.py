@@ -40,6 +40,17 @@ def test_what_a_static_graph_ignores_is_refused(tmp_path: Path) -> None:
     assert "torch ignores find_unused_parameters under static_graph" in refusal(tmp_path, both)
 
 
+def test_float8_takes_the_place_of_bf16_in_whole_layers(tmp_path: Path) -> None:
+    assert "but train.precision is fp32: use bf16" in refusal(
+        tmp_path, {"name": "ddp"}, train={"float8": True}
+    )
+    train = {"float8": True, "precision": "bf16"}
+    assert "tp gives each rank a part" in refusal(
+        tmp_path, {"name": "tp"}, train=train, workload={"name": "transformer_lm"}
+    )
+    assert suite(tmp_path, {"name": "fsdp"}, train=train).cases
+
+
 def test_powersgd_in_fp16_is_refused_and_in_bf16_is_not(tmp_path: Path) -> None:
     powersgd = {"name": "ddp", "gradient_compression": "powersgd"}
     text = refusal(tmp_path, powersgd, train={"precision": "fp16"})
