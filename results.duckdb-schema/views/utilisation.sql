@@ -2,8 +2,8 @@
 -- a step × throughput ÷ examples of a step; intervals are those of throughput. MFU is the share of the device's dense
 -- peak for the precision; matmul_share is the share of the largest rate that `matmul` achieved on a device of the same
 -- name, with the same precision and (on a CPU) threads, in any session of this database. A share over 1 shows an error
--- in one of its parts; it is null, and the problem column explains it. Products in float8 have other peaks: both shares are
--- null.
+-- in one of its parts; it is null, and the problem column explains it. Products in float8 have other peaks: their
+-- shares are null.
 CREATE OR REPLACE VIEW utilisation AS
 WITH points AS MATERIALIZED (
     SELECT
