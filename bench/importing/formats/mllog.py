@@ -308,4 +308,4 @@ def _evaluating_s(events: Sequence[_Event], begin: float, end: float) -> float:
             began = event.time_s
         elif event.key == "eval_stop" and began is not None:
             total, began = total + event.time_s - began, None
-    return total
+    return total if began is None else total + end - began

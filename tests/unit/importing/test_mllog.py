@@ -126,6 +126,17 @@ def test_throughput_leaves_out_evaluations_and_time_to_target_has_them(tmp_path:
     assert (row.world_size, row.nodes, row.global_batch, row.batch_per_rank) == (8, 1, BATCH, 8)
 
 
+@pytest.mark.parametrize("ends_ms", [5, None], ids=["after run_stop", "never"])
+def test_an_evaluation_that_is_open_at_run_stop_is_no_training(tmp_path: Path, ends_ms: int | None) -> None:
+    found = events()
+    last = max(number for number, one in enumerate(found) if one["key"] == "eval_stop")
+    late = found.pop(last)
+    if ends_ms is not None:
+        found.append(late | {"time_ms": late["time_ms"] + ends_ms})
+    (row,) = read(put(tmp_path, "box", text(found))).rows
+    assert row.training_s == pytest.approx(EPOCHS * 100.0)
+
+
 def test_submitter_system_and_round_are_those_of_the_folders(tmp_path: Path) -> None:
     found = read(put(tmp_path, "box", text(events())))
     assert found.facts == {
