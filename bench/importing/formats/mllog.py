@@ -3,10 +3,10 @@
 results/SYSTEM/BENCHMARK/result_N.txt, below a folder with the submitter's name and next to systems/SYSTEM.json: that is
 how MLCommons publishes them. The number of GPUs is in systems/SYSTEM.json, not in the log.
 
-Training time is the time from run_start to run_stop without evaluations, so throughput is samples ÷ training time. As
-epoch_num and train_samples, logs count samples, epochs, steps or tokens, depending on the benchmark. So these are used
-only if they agree with the throughput that the log itself reports (tracked_stats). Otherwise only the time to the
-target is known.
+Training time is the time from run_start to run_stop without evaluations, so throughput is samples ÷ training time. A
+log that reports its own throughput (tracked_stats) must agree with the counted samples. As epoch_num and train_samples,
+logs count samples, epochs, steps or tokens, depending on the benchmark; so without that throughput only samples_count
+is used. Otherwise only the time to the target is known.
 """
 
 from __future__ import annotations
@@ -277,29 +277,36 @@ def _samples(events: Sequence[_Event], benchmark: str, training_s: float) -> int
                 if number := _number(event.metadata.get(key)):
                     counted[key] = number
     sizes = [number for event in events if event.key == "train_samples" and (number := _number(event.value))]
+    reported = _reported_throughputs(events)
     samples = counted.get("samples_count")
-    if samples is None and (epochs := counted.get("epoch_num")) and sizes:
+    if samples is None and reported and sizes and (epochs := counted.get("epoch_num")):
         samples = epochs if epochs == sizes[-1] else epochs * sizes[-1]
-        if not _agrees(samples / training_s, events):
-            return None
-    if samples is not None and benchmark in _COUNT_TOKENS:
+    if samples is None or samples <= 0:
+        return None
+    # the log reports throughput over other intervals, so the two are about equal
+    if reported and abs(math.log(samples / training_s / median(reported))) >= _AGREE:
+        return None
+    if benchmark in _COUNT_TOKENS:
         lengths = [event.value for event in events if event.key == "max_sequence_length"]
         length = _number(lengths[-1]) if lengths else None
-        samples = samples / length if length and samples % length == 0 else None
-    return round(samples) if samples is not None and 0 < samples <= LARGEST_COUNT else None
+        if not length or samples % length:
+            return None
+        samples /= length
+    return round(samples) if 0 < samples <= LARGEST_COUNT else None
 
 
-def _agrees(throughput: float, events: Sequence[_Event]) -> bool:
-    """Whether it is about the throughput that the log reports; that is over other intervals, so they are not equal."""
+def _reported_throughputs(events: Sequence[_Event]) -> list[float]:
     stats = [
         event.value for event in events if event.key == "tracked_stats" and isinstance(event.value, dict)
     ]
-    reported = [number for each in stats if (number := _number(each.get("throughput")))]
-    return bool(reported) and abs(math.log(throughput / median(reported))) < _AGREE
+    return [
+        number for each in stats if (number := _number(each.get("throughput"))) is not None and number > 0
+    ]
 
 
 def _evaluating_s(events: Sequence[_Event], begin: float, end: float) -> float:
-    """Time of evaluations between run_start and run_stop. Several ranks may log the same one."""
+    """Time of evaluations between run_start and run_stop. Several ranks may log the same one; one without an end lasts
+    until run_stop."""
     total, began = 0.0, None
     for event in sorted(events, key=lambda one: one.time_s):
         if not begin <= event.time_s <= end:

@@ -164,6 +164,37 @@ def test_samples_that_the_logged_throughput_contradicts_are_not_known(tmp_path: 
     assert all(row.seconds == pytest.approx(EPOCHS * 105.0) for row in rows)
 
 
+@pytest.mark.parametrize(
+    ("counted", "tracked", "known"),
+    [(EXAMPLES, None, True), (1000 * EXAMPLES, None, False), (EXAMPLES, "none", True)],
+    ids=["agrees", "contradicts", "not reported"],
+)
+def test_a_count_of_samples_is_used_unless_the_logged_throughput_contradicts_it(
+    tmp_path: Path, counted: int, tracked: str | None, known: bool
+) -> None:
+    found = [one for one in events() if tracked is None or one["key"] != "tracked_stats"]
+    for one in found:
+        if epoch := one["metadata"].pop("epoch_num", None):
+            one["metadata"]["samples_count"] = epoch * counted
+    (row,) = read(put(tmp_path, "box", text(found))).rows
+    assert row.examples == (EPOCHS * EXAMPLES if known else None)
+
+
+def test_a_negative_number_of_epochs_is_no_count(tmp_path: Path) -> None:
+    found = events()
+    for one in found:
+        if epoch := one["metadata"].get("epoch_num"):
+            one["metadata"]["epoch_num"] = -epoch
+    (row,) = read(put(tmp_path, "box", text(found))).rows
+    assert row.examples is None
+
+
+def test_epochs_without_a_logged_throughput_are_no_count(tmp_path: Path) -> None:
+    found = [one for one in events() if one["key"] != "tracked_stats"]
+    (row,) = read(put(tmp_path, "box", text(found))).rows
+    assert row.examples is None
+
+
 def test_tokens_of_gpt3_become_sequences(tmp_path: Path) -> None:
     found = events()
     found[0]["value"] = "gpt3"
