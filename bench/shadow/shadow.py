@@ -49,8 +49,9 @@ def shadow_of_script(
         job = {"world_size": world_size, "ranks_per_node": ranks_per_node, "answer": str(answer)}
         done = _run(words, _script_environment(job), name, timeout_s)
         if not answer.exists():
+            why = f": {_last_line(done)}" if done.returncode and done.stderr.strip() else ""
             raise InputError(
-                f"{name}: it ended with {done.returncode} before the third step of an optimizer: {_last_line(done)}: "
+                f"{name}: it ended with exit code {done.returncode} before the third step of an optimizer{why}: "
                 "start the script by its own Python, without torchrun, and give it data for three steps"
             )
         return _shadow(json.loads(answer.read_text()), name)
@@ -91,12 +92,21 @@ def _run(
         )
     except subprocess.TimeoutExpired:
         raise InputError(
-            f"{name}: the shadow took no step within {timeout_s:g} s: choose a smaller model, or fewer micro-batches"
+            f"{name}: the shadow took no step within {timeout_s:g} s: choose a smaller model, or fewer micro-batches, "
+            "or give `bench shadow` a longer --timeout"
         ) from None
-    except FileNotFoundError:
-        raise InputError(
-            f"{name}: {words[0]} is not on PATH: give its whole path, or correct the command"
-        ) from None
+    except OSError as error:
+        raise InputError(f"{name}: {_not_started(words[0], error)}") from None
+
+
+def _not_started(program: str, error: OSError) -> str:
+    """Why the program does not start, and the remedy."""
+    if isinstance(error, FileNotFoundError):
+        if "/" not in program:
+            return f"{program} is not on PATH: give its whole path, or correct the command"
+        if not Path(program).exists():
+            return f"{program} does not exist: correct the path"
+    return f"{program} cannot be started ({error.strerror}): write `python {program}`"
 
 
 def _last_line(done: subprocess.CompletedProcess[str]) -> str:

@@ -75,7 +75,7 @@ def test_a_model_that_reads_a_value_is_refused_with_the_line_of_the_read(tmp_pat
 
 
 SCRIPT = """
-import torch
+import sys, torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -121,9 +121,41 @@ def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) ->
             "nn.Linear(64, 64).cuda()",
             r"train\.py, line 10: .*torch\.cuda\.is_available\(\)",
         ),
-        ("1_000_000", "1", "before the third step of an optimizer"),
+        (
+            "1_000_000",
+            "1 if print('ends', file=sys.stderr) else 1",
+            "ended with exit code 0 before the third step of an optimizer: start the script by its own Python",
+        ),
+        (
+            "1_000_000",
+            "1 if print('ends', file=sys.stderr) else sys.exit(3)",
+            "ended with exit code 3 before the third step of an optimizer: ends: start the script by its own Python",
+        ),
     ],
 )
 def test_a_script_that_cannot_go_on_is_refused(tmp_path: Path, before: str, after: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         shadow_of_script(script(tmp_path, SCRIPT.replace(before, after)), world_size=16, ranks_per_node=8)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("import torch\n", r"train\.py cannot be started \(Exec format error\): write `python .*train\.py`"),
+        (None, r"train\.py does not exist: correct the path"),
+    ],
+)
+def test_a_file_that_cannot_be_started_is_refused_with_the_remedy(
+    tmp_path: Path, content: str | None, said: str
+) -> None:
+    file = tmp_path / "train.py"
+    if content is not None:
+        file.write_text(content)
+        file.chmod(0o755)
+    with pytest.raises(InputError, match=said):
+        shadow_of_script([str(file)], world_size=2, ranks_per_node=2)
+
+
+def test_a_command_that_no_folder_has_is_not_on_path() -> None:
+    with pytest.raises(InputError, match="no-such-program is not on PATH"):
+        shadow_of_script(["no-such-program"], world_size=2, ranks_per_node=2)
