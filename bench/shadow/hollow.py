@@ -58,8 +58,8 @@ class ValueNeededError(RuntimeError):
         """The place, the read and the remedy."""
         where = "torch" if self.place is None else f"{self.place[0]}, line {self.place[1]}"
         return (
-            f"{where}: the code reads a value ({self.operation}), but a shadow rank has only shapes: leave the read "
-            "out, or read only in later steps, as in every hundredth"
+            f"{where}: the code reads a value ({self.operation}), but a shadow rank has only shapes: remove it, or "
+            "read after the third step only"
         )
 
 

@@ -70,7 +70,10 @@ def test_a_model_that_reads_a_value_is_refused_with_the_line_of_the_read(tmp_pat
     }
     os.chdir(tmp_path)
     (spec,) = runs(tmp_path, {"looks": case})
-    with pytest.raises(InputError, match=r"looks: .*model\.py, line 12: the code reads a value"):
+    remedy = "remove it, or read after the third step only"
+    with pytest.raises(
+        InputError, match=rf"looks: .*model\.py, line 12: the code reads a value .*: {remedy}$"
+    ):
         shadow(spec)
 
 
