@@ -29,12 +29,23 @@ def shadow(spec: RunSpec, rank: int = 0, *, timeout_s: float = 600.0) -> Shadow:
     name = spec.case_name
     if not strategies.lays_models(spec.strategy):
         raise InputError(f"{name}: {label(spec.strategy)} trains no model: shadow a case that trains one")
+    if getattr(layout_of(spec), "cp", 1) > 1:
+        raise InputError(
+            f"{name}: cp runs on GPUs only, and a shadow takes its steps on a CPU: shadow a case without cp"
+        )
     program = safe_path.command("bench.shadow.program", str(os.getpid()), options=("-W", "ignore"))
     question = json.dumps({"spec": spec.to_json(), "rank": rank})
     done = _run(program, safe_path.environment(), name, timeout_s, question=question)
     if not done.stdout:
         raise InputError(f"{name}: the process of the shadow failed: {_last_line(done)}; see `bench doctor`")
     return _shadow(json.loads(done.stdout), name)
+
+
+def layout_of(spec: RunSpec) -> Any:
+    """The sizes of the mesh's dimensions; null if the strategy has no mesh."""
+    strategy = strategies.load(spec.strategy)
+    make = getattr(strategy, "layout", None)
+    return None if make is None else make(strategy.Options(**spec.strategy_options), spec.world_size)
 
 
 def shadow_of_script(

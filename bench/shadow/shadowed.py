@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench import strategies
 from bench.common.errors import InputError
 from bench.common.own_part import label
 from bench.machine.slots import detect
@@ -15,7 +14,7 @@ from bench.predict.predict import planned
 from bench.records.run_spec import RunSpec
 from bench.shadow import shadow_text
 from bench.shadow.records import Shadow
-from bench.shadow.shadow import shadow, shadow_of_script
+from bench.shadow.shadow import layout_of, shadow, shadow_of_script
 from bench.suite.models import ResolvedSuite, world_text
 from bench.suite.resolve import load_suite
 from bench.suite.selection import Selection, world_sizes
@@ -97,10 +96,9 @@ def _shadowed(spec: RunSpec, skip_reason: str | None) -> Shadowed:
 
 def _ranks(spec: RunSpec) -> list[int]:
     """Rank 0; with a pipeline the first rank of each stage."""
-    layout_of = getattr(strategies.load(spec.strategy), "layout", None)
-    if layout_of is None:
+    layout = layout_of(spec)
+    if layout is None:
         return [0]
-    layout = layout_of(strategies.load(spec.strategy).Options(**spec.strategy_options), spec.world_size)
     return [stage * layout.tp for stage in range(layout.pp)]
 
 

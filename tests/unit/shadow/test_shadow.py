@@ -162,3 +162,14 @@ def test_a_file_that_cannot_be_started_is_refused_with_the_remedy(
 def test_a_command_that_no_folder_has_is_not_on_path() -> None:
     with pytest.raises(InputError, match="no-such-program is not on PATH"):
         shadow_of_script(["no-such-program"], world_size=2, ranks_per_node=2)
+
+
+@pytest.mark.parametrize("strategy", ["cp", {"mesh": {"cp": 2}}])
+def test_ranks_that_divide_sequences_are_refused_before_anything_starts(
+    tmp_path: Path, strategy: object
+) -> None:
+    (spec,) = runs(tmp_path, {"divided": {"strategy": strategy, "world": [4], "device": "cuda"}})
+    with pytest.raises(
+        InputError, match=r"^divided: cp runs on GPUs only, and a shadow takes its steps on a CPU"
+    ):
+        shadow(spec, timeout_s=1)
