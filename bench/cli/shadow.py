@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from bench.cli import _complete
-from bench.cli._options import format_option, options_named
+from bench.cli._options import Finite, format_option, options_named
 from bench.cli._output import say
+from bench.common.errors import InputError
 
 
 class _SuiteOrCommand(click.Command):
@@ -27,6 +28,10 @@ class _SuiteOrCommand(click.Command):
     "suite", metavar="[SUITE | -- COMMAND [ARG]...]", required=False, shell_complete=_complete.suites
 )
 @options_named("quick", "cases", "settings", "vary", "world", "device", "ranks_per_node", "data_root")
+@click.option(
+    "--timeout", "timeout_s", type=Finite(min=1, max=1e6), default=600.0, metavar="SECONDS",
+    help="Longest time of one shadow.  [default: 600]",
+)  # fmt: skip
 @format_option("table", "json", note=" JSON is in bytes and seconds.")
 def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any) -> None:
     """Run one rank of the suite SUITE, a name or a YAML file, or of COMMAND, a training script, without the others and
@@ -43,6 +48,7 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
     found = shadows_of_command(suite, words, options) if words else shadows_of_suite(suite, options)
     if form == "json":
         click.echo(json.dumps([one.to_json() for one in found], indent=1))
-        return
-    for number, one in enumerate(found):
-        say("\n".join([""] * (number > 0) + one.lines()))
+    elif shown := [one for one in found if not one.is_refused]:
+        say("\n\n".join("\n".join(one.lines()) for one in shown))
+    if refused := dict.fromkeys(one.problem for one in found if one.is_refused):
+        raise InputError("\n".join(filter(None, refused)))

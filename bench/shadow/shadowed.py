@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,10 +28,12 @@ class Shadowed:
     case_name: str
     world_size: int
     nodes: int
-    shadows: list[Shadow]
+    shadows: Sequence[Shadow] = ()
     """Rank 0; with a pipeline a rank of each stage."""
     problem: str | None = None
     """Why there are no shadows."""
+    is_refused: bool = False
+    """Whether the problem is an error of input, and not a run that is skipped."""
 
     def lines(self) -> list[str]:
         if self.problem is not None:
@@ -55,7 +57,7 @@ class Shadowed:
 
 
 def shadows_of_suite(name: str | None, options: Mapping[str, Any]) -> list[Shadowed]:
-    """One for each case and world size. Raises InputError if a case cannot be shadowed."""
+    """One for each case and world size. Raises InputError if the suite cannot be planned."""
     if name is None:
         raise InputError(
             "there is nothing to shadow: name a suite, as in `bench shadow smoke --world 64`, or give a command after "
@@ -63,7 +65,7 @@ def shadows_of_suite(name: str | None, options: Mapping[str, Any]) -> list[Shado
         )
     selecting = ("quick", "cases", "settings", "vary", "world", "device")
     suite = load_suite(name, Selection(**{key: options[key] for key in selecting}))
-    return [_shadowed(run.spec, run.skip_reason) for run in _runs(suite, options)]
+    return [_shadowed(run.spec, run.skip_reason, options["timeout_s"]) for run in _runs(suite, options)]
 
 
 def _runs(suite: ResolvedSuite, options: Mapping[str, Any]) -> list[Any]:
@@ -77,21 +79,29 @@ def _ranks_per_node(world: str | None) -> list[int]:
     return [size[1] for size in world_sizes(world or "auto") if isinstance(size, tuple)]
 
 
-def _shadowed(spec: RunSpec, skip_reason: str | None) -> Shadowed:
+def _shadowed(spec: RunSpec, skip_reason: str | None, timeout_s: float) -> Shadowed:
     where = str(spec.world_size) if spec.nodes == 1 else f"{spec.nodes}x{spec.ranks_per_node}"
     title = f"{spec.case_name}: {label(spec.strategy)} on {where} rank{'s' * (spec.world_size > 1)}"
-    title += f", {spec.train.precision}, batch {spec.batch_per_rank} per rank"
+    title += f", {spec.train.precision}"
+    if spec.batch_per_rank:  # 0 if the batch does not divide
+        title += f", batch {spec.batch_per_rank} per rank"
     found = Shadowed(
         title=title,
         case_name=spec.case_name,
         world_size=spec.world_size,
         nodes=spec.nodes,
-        shadows=[],
         problem=skip_reason,
     )
     if skip_reason is not None:
         return found
-    return dataclasses.replace(found, shadows=[shadow(spec, rank) for rank in _ranks(spec)])
+    return _with_shadows(found, lambda: [shadow(spec, rank, timeout_s=timeout_s) for rank in _ranks(spec)])
+
+
+def _with_shadows(run: Shadowed, shadows: Callable[[], list[Shadow]]) -> Shadowed:
+    try:
+        return dataclasses.replace(run, shadows=shadows())
+    except InputError as error:
+        return dataclasses.replace(run, problem=str(error), is_refused=True)
 
 
 def _ranks(spec: RunSpec) -> list[int]:
@@ -110,19 +120,28 @@ def shadows_of_command(suite: str | None, words: Sequence[str], options: Mapping
         )
     if options["world"] is None:
         raise InputError("a command needs --world, as in --world 8x512")
-    found = []
-    for size in world_sizes(options["world"]):
-        if size == "auto":
-            raise InputError("--world auto: a shadow of a command needs a number, as in --world 8x512")
-        world_size, per_node = (size[0] * size[1], size[1]) if isinstance(size, tuple) else (size, None)
-        per_node = per_node or min(world_size, options["ranks_per_node"] or world_size)
-        found.append(
-            Shadowed(
-                title=f"{' '.join(words)} on {world_text(size)} ranks",
-                case_name="script",
-                world_size=world_size,
-                nodes=-(-world_size // per_node),
-                shadows=[shadow_of_script(words, world_size=world_size, ranks_per_node=per_node)],
+    sizes = world_sizes(options["world"])
+    if "auto" in sizes:
+        raise InputError("--world auto: a shadow of a command needs a number, as in --world 8x512")
+    return [_shadowed_command(words, size, options) for size in sizes if size != "auto"]
+
+
+def _shadowed_command(
+    words: Sequence[str], size: int | tuple[int, int], options: Mapping[str, Any]
+) -> Shadowed:
+    world_size, per_node = (size[0] * size[1], size[1]) if isinstance(size, tuple) else (size, None)
+    per_node = per_node or min(world_size, options["ranks_per_node"] or world_size)
+    run = Shadowed(
+        title=f"{' '.join(words)} on {world_text(size)} ranks",
+        case_name="script",
+        world_size=world_size,
+        nodes=-(-world_size // per_node),
+    )
+    return _with_shadows(
+        run,
+        lambda: [
+            shadow_of_script(
+                words, world_size=world_size, ranks_per_node=per_node, timeout_s=options["timeout_s"]
             )
-        )
-    return found
+        ],
+    )

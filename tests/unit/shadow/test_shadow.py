@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from runs import PARAMETERS, runs
 
+from bench.cli import group
 from bench.common.errors import InputError
 from bench.shadow.records import Shadow, total_bytes
 from bench.shadow.shadow import shadow, shadow_of_script
@@ -173,3 +176,40 @@ def test_ranks_that_divide_sequences_are_refused_before_anything_starts(
         InputError, match=r"^divided: cp runs on GPUs only, and a shadow takes its steps on a CPU"
     ):
         shadow(spec, timeout_s=1)
+
+
+def test_a_case_that_cannot_be_shadowed_leaves_the_others_theirs(tmp_path: Path) -> None:
+    cases = {
+        "divided": {"strategy": "cp", "world": [4], "device": "cuda"},
+        "whole": {"strategy": "ddp", "world": [4]},
+        "uneven": {
+            "strategy": "ddp",
+            "world": [2],
+            "scaling": "strong",
+            "global_batch": 4,
+            "batch_per_rank": None,
+        },
+    }
+    runs(tmp_path, cases)
+    call = ["shadow", str(tmp_path / "miniatures.yaml"), "--world", "1x8"]
+    done = CliRunner().invoke(group, call)
+    assert isinstance(done.exception, InputError), done.output
+    assert done.exception.exit_code == 2
+    assert str(done.exception).startswith("divided: cp runs on GPUs only")
+    titles = [line for line in done.stdout.splitlines() if " ranks, " in line]
+    assert titles[0] == "whole: ddp on 8 ranks, fp32, batch 8 per rank"
+    assert titles[1].startswith("uneven: ddp on 8 ranks, fp32: no shadow: global_batch 4 does not divide"), (
+        titles
+    )
+    assert len(titles) == 2
+    done = CliRunner().invoke(group, [*call, "--json", "--case", "[du]*"])
+    assert [bool(one["problem"]) for one in json.loads(done.stdout)] == [True, True]
+
+
+def test_a_command_without_data_for_one_size_has_the_shadow_of_another(tmp_path: Path) -> None:
+    words = script(tmp_path, SCRIPT.replace("1_000_000", "32"))  # four steps of 2 ranks, one step of 8
+    done = CliRunner().invoke(group, ["shadow", "--world", "8,2", "--timeout", "300", "--", *words])
+    assert "before the third step of an optimizer" in str(done.exception)
+    assert " on 2 ranks\n" in done.stdout
+    assert "all_reduce" in done.stdout
+    assert " on 8 ranks" not in done.stdout
