@@ -41,7 +41,7 @@ def command(action: str, names: tuple[str, ...], form: str, results: str | None)
         click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
         return 0
     for one in facts:
-        loaded = ", loaded" if one["loaded"] else ""
+        loaded = ", loaded" * one["loaded"] + ", another version" * one["another_version"]
         sizes = f"{one['fewest_gpus']:,} to {one['most_gpus']:,} GPUs"
         click.echo(f"{one['name']}{loaded}: {one['title']}, on {sizes}")
         several = f"{one['curves']} of {one['cases']} cases with several sizes"
@@ -57,6 +57,7 @@ def _facts(reference: Reference, folder: Path) -> dict[str, Any]:
         "name": reference.name,
         "title": table.title,
         "loaded": reference.is_in(folder),
+        "another_version": reference.is_outdated_in(folder),
         "figures": len(table.rows),
         "cases": reference.cases,
         "curves": reference.curves,
@@ -73,9 +74,10 @@ def _load(references: Sequence[Reference], results: Path) -> int:
     from bench.cli._finish_session import check_custom_rules
     from bench.cli._output import say
     from bench.common.paths import rules_folder
-    from bench.importing.references import add
+    from bench.importing.references import add, check
 
     check_custom_rules(load=True)
+    check(references, results)
     for reference in references:
         is_new = add(reference, results)
         click.echo(

@@ -48,19 +48,18 @@ class Reference:
         return sum(named.count(case) > 1 for case in set(named))
 
     def is_in(self, results: Path) -> bool:
-        """Whether the folder has its session. Raises InputError if that is of another version of the table."""
-        head = results / self.session_id / "session.json"
-        if not head.is_file():
+        """Whether the folder has its session, of this version of the table or another."""
+        return (results / self.session_id / "session.json").is_file()
+
+    def is_outdated_in(self, results: Path) -> bool:
+        """Whether the folder has its session, of another version of the table."""
+        if not self.is_in(results):
             return False
         try:
-            (file,) = read_json(head)["imported"]["files"]
-            if file["sha256"] == hashlib.sha256(self.path.read_bytes()).hexdigest():
-                return True
+            (file,) = read_json(results / self.session_id / "session.json")["imported"]["files"]
+            return bool(file["sha256"] != hashlib.sha256(self.path.read_bytes()).hexdigest())
         except (OSError, ValueError, LookupError, TypeError):
-            pass  # not written by `bench reference`
-        raise InputError(
-            f"{head.parent} is of another version of this table: remove this folder, then load {self.name} again"
-        )
+            return True  # not written by `bench reference`
 
 
 def references() -> list[Reference]:
@@ -79,8 +78,21 @@ def named(names: Iterable[str]) -> list[Reference]:
     return [known[name] for name in dict.fromkeys(names)] or list(known.values())
 
 
+def check(chosen: Iterable[Reference], results: Path) -> None:
+    """Raises InputError if the folder has sessions of other versions of these tables."""
+    problems = [
+        f"{results / each.session_id} is of another version of this table: remove this folder, then load {each.name} "
+        "again"
+        for each in chosen
+        if each.is_outdated_in(results)
+    ]
+    if problems:
+        raise InputError("\n".join(problems))
+
+
 def add(reference: Reference, results: Path) -> bool:
     """Write its session into a results folder; false if it is there. Raises InputError."""
+    check([reference], results)
     if reference.is_in(results):
         return False
     import_session(

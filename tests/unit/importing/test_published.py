@@ -187,17 +187,36 @@ def test_what_is_printed_of_them_is_true(loaded: Path, capsys: pytest.CaptureFix
     assert "repeat" not in printed
 
 
+def _outdated(results: Path, name: str) -> None:
+    """Its session is from now on that of another version of the table."""
+    head = results / f"published-{name}/session.json"
+    content = json.loads(head.read_text())
+    content["imported"]["files"][0]["sha256"] = "0"
+    head.write_text(json.dumps(content))
+
+
 def test_loading_twice_changes_nothing_and_another_version_is_refused(tmp_path: Path) -> None:
     where = ("--results", str(tmp_path))
     assert "published-torchtitan: added" in _reference("load", "torchtitan", *where).output
     assert "published-torchtitan: already there" in _reference("load", "torchtitan", *where).output
-    head = tmp_path / "published-torchtitan/session.json"
-    content = json.loads(head.read_text())
-    content["imported"]["files"][0]["sha256"] = "0"
-    head.write_text(json.dumps(content))
-    refused = _reference("load", "torchtitan", *where)
+    _outdated(tmp_path, "torchtitan")
+    refused = _reference("load", "dlperf", "torchtitan", *where)
     assert isinstance(refused.exception, InputError)
     assert "remove this folder, then load torchtitan again" in str(refused.exception)
+    assert not (tmp_path / "published-dlperf").exists()
+
+
+def test_another_version_is_listed_with_the_others(tmp_path: Path) -> None:
+    where = ("--results", str(tmp_path))
+    assert "published-torchtitan: added" in _reference("load", "torchtitan", *where).output
+    _outdated(tmp_path, "torchtitan")
+    done = _reference("list", "dlperf", "torchtitan", *where)
+    assert [line.split(":")[0] for line in done.output.splitlines() if not line.startswith(" ")] == [
+        "dlperf",
+        "torchtitan, loaded, another version",
+    ]
+    (row,) = json.loads(_reference("list", "torchtitan", "--json", *where).output)
+    assert (row["loaded"], row["another_version"]) == (True, True)
 
 
 def test_an_unknown_name_is_refused_before_anything_is_written(tmp_path: Path) -> None:
