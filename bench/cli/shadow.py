@@ -1,4 +1,4 @@
-"""bench shadow: Run one rank of thousands without the others: its messages and memory."""
+"""bench shadow: Print messages and memory of one rank of thousands."""
 
 from __future__ import annotations
 

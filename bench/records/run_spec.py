@@ -279,12 +279,13 @@ class RunSpec:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> RunSpec:
+        measure = value["measure"]
         return cls(
             **{
                 **value,
                 "data": DataSpec(**value["data"]),
                 "train": TrainSpec(**value["train"]),
-                "measure": MeasureSpec(**value["measure"]),
+                "measure": MeasureSpec(**measure | {"wire": tuple(measure.get("wire", ()))}),
                 "find_batch": FindSpec(**find) if (find := value.get("find_batch")) else None,
             }
         )

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from analysis.report.drawing import theme
-from analysis.report.drawing.chart import Cases, Chart, Drawing, base, case_colour, layered, once
+from analysis.report.drawing.chart import Cases, Chart, Drawing, base, case_colour, layered, limit_note, once
 
 _TITLE = "speed of a step, as a multiple of the measured one"
 
@@ -51,8 +51,9 @@ def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
         .encode(y=y, color=colour, tooltip=tooltip)
     )
     one = once().mark_rule(color=theme.MUTED, strokeDash=[3, 3]).encode(y=alt.datum(1))
+    note = limit_note(rows, "case_name", "those that another network speeds up most")
     intervals = [ends] if rows.get_column("speedup_lo").is_not_null().any() else []
-    return Drawing(views={"": layered(one, without, line, *intervals, points, height=220)}, note="")
+    return Drawing(views={"": layered(one, without, line, *intervals, points, height=220)}, note=note)
 
 
 CHART = Chart(

@@ -77,6 +77,7 @@ def test_the_page_tells_title_why_verdict_summary_coverage_settings_and_command(
         "training",
         "hardware_use",
         "strategies",
+        "what_if",
         "further",
         "coverage",
         "notes",
