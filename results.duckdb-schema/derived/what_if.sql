@@ -1,10 +1,10 @@
 -- One row per session, case, placement and factor with an ok run that took steps with longer or shorter messages
 -- (`measure.wire`): how fast a step would be on a network of another bandwidth and the same latency. A step is compared
--- with the one of the same round whose messages have the training's bytes; both are means over ranks. A run counts with
--- the median over its rounds. Figures are geometric means over repeats; intervals are two-sided 95 %: Student's t on
--- logarithms over repeats; for one repeat the interval of the median over rounds, null below six. If no shorter message
--- was possible, as under fsdp, the row of twice the bandwidth is a bound: a step's time is a convex function of the
--- messages' bytes, so half of them save at most half of what as many more add.
+-- with the one of the same round whose messages have the training's bytes; both are those of the slowest rank. A run
+-- counts with the median over its rounds. Figures are geometric means over repeats; intervals are two-sided 95 %:
+-- Student's t on logarithms over repeats; for one repeat the interval of the median over rounds, null below six. If no
+-- shorter message was possible, as under fsdp, the row of twice the bandwidth is a bound: a step's time is a convex
+-- function of the messages' bytes, so half of them save at most half of what as many more add.
 WITH asked AS (
     SELECT
         session_id, run_id, attempt,
@@ -15,7 +15,7 @@ WITH asked AS (
 over_ranks AS (
     SELECT
         session_id, run_id, attempt, round, message_factor,
-        avg(step_ns) AS step_ns
+        max(step_ns) AS step_ns  -- without messages no rank waits for the slowest one
     FROM wire_steps
     GROUP BY session_id, run_id, attempt, round, message_factor
 ),
