@@ -57,7 +57,8 @@ def _speed(row: Row) -> str:
     if is_too_wide(row["speedup_lo"], row["speedup_hi"]):
         return "too noisy to say"
     if row["is_bound"]:
-        end = row["speedup"] if row["speedup_hi"] is None else row["speedup_hi"]
-        return f"at most {number(end, 3)}×"
+        if row["speedup_hi"] is None:
+            return f"at most about {number(row['speedup'], 3)}×"
+        return f"at most {number(row['speedup_hi'], 3)}×"
     value, interval = telling_estimate(row["speedup"], row["speedup_lo"], row["speedup_hi"], apart_from=1)
     return f"{value}× {interval}".rstrip()

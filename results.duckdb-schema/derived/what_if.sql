@@ -27,46 +27,24 @@ unchanged AS (
 in_rounds AS (
     SELECT
         session_id, run_id, attempt, round, message_factor, step_ns,
-        false AS is_bound,
         step_ns / unchanged_ns AS ratio
     FROM over_ranks
     JOIN unchanged USING (session_id, run_id, attempt, round)
     WHERE message_factor <> 1
 ),
--- The straight line through the step as it is and the next longer message, at half the bytes.
-bounds AS (
-    SELECT
-        session_id, run_id, attempt, round,
-        0.5 AS message_factor,
-        NULL::DOUBLE AS step_ns,
-        true AS is_bound,
-        least(1, greatest(0.5, 1 - 0.5 * (ratio - 1) / (message_factor - 1))) AS ratio
-    FROM in_rounds
-    WHERE message_factor > 1
-    QUALIFY
-        row_number() OVER (PARTITION BY session_id, run_id, attempt, round ORDER BY message_factor) = 1
-        AND (session_id, run_id, attempt) NOT IN (
-            SELECT (session_id, run_id, attempt) FROM over_ranks WHERE message_factor < 1
-        )
-),
-all_rounds AS (
-    FROM in_rounds
-    UNION ALL BY NAME
-    FROM bounds
-),
 each_repeat AS (
     SELECT
-        session_id, run_id, attempt, message_factor, is_bound,
+        session_id, run_id, attempt, message_factor,
         count(*) AS rounds,
         median(step_ns) / 1e6 AS step_ms,
         median(ratio) AS ratio,
         list_sort(list(ratio)) AS sorted_ratios
-    FROM all_rounds
-    GROUP BY session_id, run_id, attempt, message_factor, is_bound
+    FROM in_rounds
+    GROUP BY session_id, run_id, attempt, message_factor
 ),
 over_repeats AS (
     SELECT
-        session_id, suite, case_name, nodes, ranks_per_node, threads, message_factor, is_bound,
+        session_id, suite, case_name, nodes, ranks_per_node, threads, message_factor,
         any_value(workers) AS workers,
         any_value(world_size) AS world_size,
         any_value(placement) AS placement,
@@ -80,7 +58,45 @@ over_repeats AS (
         any_value(sorted_ratios) AS sorted_ratios
     FROM asked
     JOIN each_repeat USING (session_id, run_id, attempt)
-    GROUP BY session_id, suite, case_name, nodes, ranks_per_node, threads, message_factor, is_bound
+    GROUP BY session_id, suite, case_name, nodes, ranks_per_node, threads, message_factor
+),
+measured AS (
+    SELECT
+        * EXCLUDE (spread, sorted_ratios),
+        false AS is_bound,
+        CASE WHEN repeats > 1 THEN time_ratio / spread ELSE sorted_ratios[median_lo_rank(rounds)] END AS time_ratio_lo,
+        CASE
+            WHEN repeats > 1 THEN time_ratio * spread
+            ELSE sorted_ratios[rounds + 1 - median_lo_rank(rounds)]
+        END AS time_ratio_hi
+    FROM over_repeats
+),
+-- From the next longer message. The interval's ends are brought into the possible range, not the repeats: there two
+-- noisy ones would agree.
+bounds AS (
+    SELECT
+        * REPLACE (
+            0.5 AS message_factor,
+            NULL AS step_ms,
+            true AS is_bound,
+            least_ratio_of_half(time_ratio, message_factor) AS time_ratio,
+            least_ratio_of_half(time_ratio_hi, message_factor) AS time_ratio_lo,
+            least_ratio_of_half(time_ratio_lo, message_factor) AS time_ratio_hi
+        )
+    FROM measured
+    WHERE message_factor > 1
+    QUALIFY
+        row_number() OVER (
+            PARTITION BY session_id, case_name, nodes, ranks_per_node, threads ORDER BY message_factor
+        ) = 1
+        AND (session_id, case_name, nodes, ranks_per_node, threads) NOT IN (
+            SELECT (session_id, case_name, nodes, ranks_per_node, threads) FROM measured WHERE message_factor < 1
+        )
+),
+all_rows AS (
+    FROM measured
+    UNION ALL BY NAME
+    FROM bounds
 ),
 final AS (
     SELECT
@@ -97,14 +113,11 @@ final AS (
         CASE WHEN repeats > 1 THEN 'repeats' ELSE 'rounds' END AS interval_over,
         step_ms,          -- median over rounds, mean over repeats; null for a bound
         time_ratio,       -- time of a step ÷ that of a step with the training's messages
-        CASE WHEN repeats > 1 THEN time_ratio / spread ELSE sorted_ratios[median_lo_rank(rounds)] END AS time_ratio_lo,
-        CASE
-            WHEN repeats > 1 THEN time_ratio * spread
-            ELSE sorted_ratios[rounds + 1 - median_lo_rank(rounds)]
-        END AS time_ratio_hi,
+        time_ratio_lo,
+        time_ratio_hi,
         1 / time_ratio AS speedup,  -- of a step on that network: 1 / time_ratio
         1 / time_ratio_hi AS speedup_lo,
         1 / time_ratio_lo AS speedup_hi
-    FROM over_repeats
+    FROM all_rows
 )
 SELECT * FROM final;

@@ -54,3 +54,9 @@ CREATE OR REPLACE MACRO computation_of(phase, gathered, reduced, micro_batches, 
 CREATE OR REPLACE MACRO element_bytes_of(dtype) AS (
     CASE WHEN dtype IN ('bf16', 'fp16') THEN 2 ELSE 4 END
 );
+
+-- Least time of a step with half the message bytes ÷ that of the step as it is, between ½ and 1; null if `ratio` is
+-- null. `ratio`: of a step with `factor` times the bytes, above 1. The time is a convex function of the bytes.
+CREATE OR REPLACE MACRO least_ratio_of_half(ratio, factor) AS (
+    CASE WHEN ratio IS NOT NULL THEN greatest(0.5, least(1, 1 - 0.5 * (ratio - 1) / (factor - 1))) END
+);

@@ -111,6 +111,44 @@ def test_without_shorter_messages_twice_the_bandwidth_has_a_bound(results):
     ]
 
 
+@pytest.fixture(scope="module")
+def bounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`noisy` has two repeats in which longer messages took less time, by chance; `short` three rounds."""
+    results = tmp_path_factory.mktemp("bounds")
+    cases = [
+        Case(name="noisy", strategy="fsdp", step_ms={2: 16.0}, repeats=2),
+        Case(name="short", strategy="fsdp", step_ms={2: 16.0}, repeats=1),
+    ]
+    folder = make_session(results, cases)
+    for repeat, longer_ms in enumerate((9.9, 9.0)):
+        add_wire_steps(
+            folder / f"noisy.1x2.r{repeat}", factors=FSDP, rounds=9,
+            step_ms=lambda factor, _number, _rank, longer_ms=longer_ms: 10.0 if factor == 1 else longer_ms,
+        )  # fmt: skip
+    add_wire_steps(
+        folder / "short.1x2.r0", factors=FSDP, rounds=3,
+        step_ms=lambda factor, _number, _rank: overlapping(factor),
+    )  # fmt: skip
+    load_first(results)
+    return results
+
+
+def test_noisy_repeats_leave_a_bound_its_interval(bounds: Path) -> None:
+    longer, bound = row_of(bounds, "noisy", 2), row_of(bounds, "noisy", 0.5)
+    assert longer["time_ratio_hi"] == pytest.approx(
+        math.sqrt(0.99 * 0.9) * (0.99 / 0.9) ** (12.7062 / 2), rel=1e-4
+    )
+    assert bound["time_ratio"] == bound["time_ratio_hi"] == 1
+    assert bound["time_ratio_lo"] == pytest.approx(1 - (longer["time_ratio_hi"] - 1) / 2)
+    assert bound["speedup_hi"] > 1.2
+
+
+def test_a_bound_without_an_interval_says_about(bounds: Path) -> None:
+    assert row_of(bounds, "short", 0.5)["speedup_hi"] is None
+    rows = ask(bounds, "FROM what_if WHERE case_name = 'short' ORDER BY message_factor")
+    assert "same latency: at most about 1.33×; half the bandwidth: 0.667× " in what_if.sentence(rows)
+
+
 def test_a_case_without_such_steps_has_no_row(results):
     assert ask(results, "FROM what_if WHERE case_name = 'without' OR workers = 1") == []
 
