@@ -1,6 +1,7 @@
 """Messages of `fully_shard` that are longer than they need to be: zeros or old values follow each rank's part.
 
-torch calls these objects in the place of its own collectives. The number of messages stays the same.
+torch calls these objects in the place of its own collectives. The number of messages stays the same. Those of the usual
+length go through the same buffers, so that steps differ in nothing else.
 """
 
 from __future__ import annotations
@@ -58,9 +59,6 @@ class _AllGather(_Lengthened):
         assert not async_op  # strategies do not ask for it
         part, ranks = input_tensor.numel(), group.size()
         sent = round(self._factor() * part)
-        if sent == part:
-            distributed.all_gather_into_tensor(output_tensor, input_tensor, group=group)
-            return
         message = self._buffer("sent", sent, input_tensor)
         message[:part] = input_tensor
         received = self._buffer("received", ranks * sent, input_tensor)
@@ -82,9 +80,6 @@ class _ReduceScatter(_Lengthened):
         assert not async_op
         part, ranks = output_tensor.numel(), group.size()
         sent = round(self._factor() * part)
-        if sent == part:
-            distributed.reduce_scatter_tensor(output_tensor, input_tensor, op=op, group=group)
-            return
         message = self._buffer("sent", ranks * sent, input_tensor)
         message.view(ranks, sent)[:, :part] = input_tensor.view(ranks, part)
         received = self._buffer("received", sent, input_tensor)

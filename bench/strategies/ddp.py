@@ -166,7 +166,8 @@ def _one_at_a_time(hook: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
 
 
 def _scaled(factor: Callable[[], float]) -> Callable[[Any, Any], Any]:
-    """The communication hook that averages as DDP itself does, in a message of factor() times the bytes."""
+    """The communication hook that averages as DDP itself does, in a message of factor() times the bytes. Each factor
+    has the same copies, so that steps differ in nothing but the message."""
     from torch import distributed
 
     buffers: dict[int, torch.Tensor] = {}
@@ -175,17 +176,13 @@ def _scaled(factor: Callable[[], float]) -> Callable[[Any, Any], Any]:
 
     def scaled(_state, bucket):  # type: ignore[no-untyped-def] # torch takes no annotation that is text
         gradients = bucket.buffer()
-        gradients.div_(distributed.get_world_size())
-        sent = round(factor() * gradients.numel())
-        message = gradients[: max(1, sent)]
-        if sent > gradients.numel():
-            if bucket.index() not in buffers or buffers[bucket.index()].numel() < sent:
-                buffers[bucket.index()] = gradients.new_zeros(sent)
-            message = buffers[bucket.index()][:sent]
-            message[: gradients.numel()] = gradients
-        future = distributed.all_reduce(message, async_op=True).get_future()
-        if sent <= gradients.numel():
-            return future.then(lambda _: gradients)
-        return future.then(lambda _: gradients.copy_(message[: gradients.numel()]))
+        whole = gradients.numel()
+        sent = max(1, round(factor() * whole))
+        buffer = buffers.get(bucket.index())
+        if buffer is None or buffer.numel() < max(whole, sent):
+            buffer = buffers[bucket.index()] = gradients.new_zeros(max(whole, sent))
+        buffer[:whole] = gradients.div_(distributed.get_world_size())
+        future = distributed.all_reduce(buffer[:sent], async_op=True).get_future()
+        return future.then(lambda _: gradients.copy_(buffer[:whole]))
 
     return scaled

@@ -59,20 +59,49 @@ def test_each_round_has_a_step_of_each_factor_and_ranks_agree_on_the_order(ddp: 
     assert len(set(orders)) > 1
 
 
+def sent_by_factor(answer: dict[str, Any]) -> dict[float, list[tuple[int, int]]]:
+    """Elements and addresses of the messages of all kept steps."""
+    kept = answer["sent"][-len(answer["rows"]) :]
+    found: dict[float, list[tuple[int, int]]] = {}
+    for (factor, *_), messages in zip(answer["rows"], kept, strict=True):
+        found.setdefault(factor, []).extend(tuple(one) for one in messages)
+    return found
+
+
 def test_ddp_sends_the_gradients_times_each_factor_in_one_message_and_none_for_0(ddp: Ranks) -> None:
     answer = ddp.answers[0]
-    whole = answer["parameters"]
-    assert Counter(answer["sent"]) == dict.fromkeys((round(whole / 2), whole, 2 * whole), ROUNDS + 1)
+    whole = sum(map(len, answer["weights"]))
+    elements = {factor: [size for size, _ in sent] for factor, sent in sent_by_factor(answer).items()}
+    assert elements == {
+        factor: [round(factor * whole)] * ROUNDS * (factor > 0) for factor in (0.0, 0.5, 1.0, 2.0)
+    }
 
 
 def test_fsdp_sends_as_many_messages_of_another_length(fsdp: Ranks) -> None:
-    """Longer messages have exactly twice the elements of the usual ones, of which there are as many."""
-    sent = Counter(fsdp.answers[0]["sent"])
-    usual = Counter({size: count for size, count in sent.items() if 2 * size in sent})
+    answer = fsdp.answers[0]
+    elements = {factor: Counter(size for size, _ in sent) for factor, sent in sent_by_factor(answer).items()}
+    usual = Counter(answer["usual"] * ROUNDS)
     assert usual
-    assert sum(sent.values()) % 2 == 0
-    total = sum(size * count for size, count in sent.items())
-    steps = ROUNDS + 1
-    of_a_step = total / steps
-    assert of_a_step % 3 == 0  # once with the usual messages, once with twice as long ones
-    assert {factor for factor, *_ in fsdp.answers[0]["rows"]} == {1.0, 2.0}
+    assert elements == {1.0: usual, 2.0: Counter({2 * size: count for size, count in usual.items()})}
+
+
+@pytest.mark.parametrize("ranks", ["ddp", "fsdp"])
+def test_messages_of_every_length_are_copied_to_the_same_memory(
+    ranks: str, request: pytest.FixtureRequest
+) -> None:
+    """Otherwise steps with longer messages would also differ by these copies."""
+    addresses = {
+        factor: {address for _, address in sent}
+        for factor, sent in sent_by_factor(request.getfixturevalue(ranks).answers[0]).items()
+        if factor > 0
+    }
+    assert len(addresses) > 1
+    assert all(found == addresses[1.0] for found in addresses.values())
+
+
+def test_fsdp_computes_the_same_step_with_longer_messages(fsdp: Ranks) -> None:
+    for answer in fsdp.answers:
+        usual, *others = answer["weights_after_a_step"]
+        assert usual != answer["weights"]
+        assert len(others) == 2
+        assert all(other == usual for other in others)

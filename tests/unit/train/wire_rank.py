@@ -23,8 +23,8 @@ from bench.train import after_training, wire
 from bench.train.loop import Training
 from bench.train.run_length import run_length
 
-SENT: list[int] = []
-"""Elements of each message."""
+SENT: list[tuple[int, int]] = []
+"""Elements and address of each message's tensor."""
 
 
 def spec_of(strategy: str, factors: list[float]) -> RunSpec:
@@ -38,12 +38,13 @@ def spec_of(strategy: str, factors: list[float]) -> RunSpec:
     )  # fmt: skip
 
 
-def spy(name: str, position: int) -> None:
-    """Note the elements of an argument of each call."""
+def spy(name: str, position: int, key: str) -> None:
+    """Note the argument at that position, or of that name, of each call."""
     real = getattr(distributed, name)
 
     def noted(*arguments: Any, **options: Any) -> Any:
-        SENT.append(arguments[position].numel())
+        tensor = options[key] if key in options else arguments[position]
+        SENT.append((tensor.numel(), tensor.data_ptr()))
         return real(*arguments, **options)
 
     setattr(distributed, name, noted)
@@ -65,6 +66,16 @@ def _plain(tensor: torch.Tensor) -> Any:
     return wire._local(tensor).detach().flatten().tolist()
 
 
+def after_a_step(training: Training, batch: Any) -> dict[str, Any]:
+    """The state after a step on that batch, which is then undone."""
+    batches, training.batches = training.batches, iter([batch])
+    with wire._put_back(training):
+        training.unrecorded_step()
+        after = state(training)
+    training.batches = batches
+    return after
+
+
 def main(folder: Path, rank: int, strategy_name: str, factors: list[float]) -> None:
     torch.set_num_threads(1)
     distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
@@ -81,20 +92,47 @@ def main(folder: Path, rank: int, strategy_name: str, factors: list[float]) -> N
     steps = length.steps + after_training.batches_after(spec, strategy, length.steps)
     training = Training(
         spec=spec, workload=workload, strategy=strategy, own_model=own_model, model=model, device=device,
-        batches=loader.batches(workload, spec, rank, steps), length=length,
+        batches=loader.batches(workload, spec, rank, 1 + steps), length=length,
     )  # fmt: skip
     for _ in range(length.steps):
         training.unrecorded_step()
     training.schedules = []
-    before = state(training)
-    for name, position in (("all_reduce", 0), ("all_gather_into_tensor", 1), ("reduce_scatter_tensor", 0)):
-        spy(name, position)
+    before, batch = state(training), next(training.batches)
+    for name, position, key in (
+        ("all_reduce", 0, "tensor"),
+        ("all_gather_into_tensor", 1, "input_tensor"),
+        ("reduce_scatter_tensor", 0, "output"),
+        ("all_gather_single", 1, "input_tensor"),  # torch's own, in steps of the training
+        ("reduce_scatter_single", 0, "output"),
+    ):
+        spy(name, position, key)
+    ended = [after_a_step(training, batch)]
+    usual = [elements for elements, _ in SENT]
+    SENT.clear()
+    step, sent = training.unrecorded_step, []  # of each step
+
+    def noted_step() -> None:
+        step()
+        sent.append(SENT.copy())
+        SENT.clear()
+
+    training.unrecorded_step = noted_step  # type: ignore[method-assign]
     wire.run(training, folder, Writer(node=0, local_task=0, rank=rank))
-    after = state(training)
+    after, sent_in_wire = state(training), sent.copy()
+    if strategy_name == "fsdp":
+        for factor in factors:
+            strategy.scale_messages(model, lambda factor=factor: factor)
+            ended.append(after_a_step(training, batch))
     (written,) = (one for one in rank_tables.read(folder) if one.writer.rank == rank)
     rows = [[float(row["message_factor"]), int(row["round"]), int(row["step"])] for row in written.rows]
-    kept = {name: before[name] == after[name] for name in before}
-    answer = {"kept": kept, "rows": rows, "sent": SENT, "parameters": sum(map(len, before["weights"]))}
+    answer = {
+        "kept": {name: before[name] == after[name] for name in before},
+        "rows": rows,
+        "sent": sent_in_wire,
+        "usual": usual,
+        "weights_after_a_step": [one["weights"] for one in ended],
+        "weights": before["weights"],
+    }
     (folder / f"{rank}.json").write_text(json.dumps(answer))
     left = sum(1 for _ in training.batches)
     assert left == 0, f"{left} batches were made and not used"
