@@ -85,15 +85,19 @@ def _seconds(micro_batch: int, own: dict[int, Phases], plain: dict[int, Phases],
 
 
 def _interpolated(micro_batch: int, seconds: dict[int, float]) -> float:
-    """Measured; else on the line through the two nearest; with a single one in proportion."""
+    """Measured; else on the line through the two nearest. In proportion to the nearest if there is one alone, if the
+    smaller batch did not take less time, or if the line reaches 0 there: noise, not computation, then gives the slope.
+    """
     if micro_batch in seconds:
         return seconds[micro_batch]
-    if len(seconds) == 1:
-        ((size, once),) = seconds.items()
-        return once * micro_batch / size
-    low, high = sorted(sorted(seconds, key=lambda size: abs(size - micro_batch))[:2])
-    share = (micro_batch - low) / (high - low)
-    return max(0.0, seconds[low] + share * (seconds[high] - seconds[low]))
+    near = sorted(seconds, key=lambda size: abs(size - micro_batch))[:2]
+    low, high = min(near), max(near)
+    if seconds[low] < seconds[high]:
+        share = (micro_batch - low) / (high - low)
+        on_line = seconds[low] + share * (seconds[high] - seconds[low])
+        if on_line > 0:
+            return on_line
+    return seconds[near[0]] * micro_batch / near[0]
 
 
 def _by_micro_batch(runs: Iterable[OneRank]) -> dict[int, Phases]:

@@ -48,6 +48,14 @@ def test_another_batch_is_on_the_line_through_two_measured_ones() -> None:
     assert found("ddp", 2, 2, runs[0]).forward_s == pytest.approx(5.0 / 4)
 
 
+def test_batches_that_noise_orders_say_nothing_about_a_slope() -> None:
+    """A line through them would reach 0, and below."""
+    falling = [measured("ddp", 1, 0.010, 1.0), measured("ddp", 2, 0.009, 1.0)]
+    assert found("ddp", 2, 16, *falling).forward_s == pytest.approx(0.009 / 2 * 16)
+    steep = [measured("ddp", 8, 1.0, 1.0), measured("ddp", 16, 4.0, 1.0)]
+    assert found("ddp", 2, 4, *steep).forward_s == pytest.approx(1.0 / 2)
+
+
 def test_the_strategys_own_work_shrinks_neither_with_the_batch_nor_with_the_ranks() -> None:
     phases = found("fsdp", 4, 2, measured("fsdp", 8, 5.0, 3.0), measured("single", 8, 4.0, 1.0))
     assert phases.forward_s == pytest.approx(1.0 + 4.0 / 4)
