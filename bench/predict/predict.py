@@ -25,6 +25,8 @@ from bench.suite.models import ResolvedSuite
 
 _KNOWN = ("single", "ddp", "fsdp", "fsdp1")
 """Strategies whose memory and traffic have formulas; a shadow finds those of others."""
+_WAITING = ("tp",)
+"""Strategies whose ranks wait for each message at once, as the simulation of a shadow's messages takes them to do."""
 _UNLIMITED = 1_000_000
 """Nodes, and ranks of a node without a known number of slots."""
 
@@ -46,6 +48,8 @@ class Prediction:
     message_bytes: float | None = None
     """Bytes of all these messages, counted as nccl-tests does."""
     time: StepTime | None = None
+    step_is_upper_bound: bool = False
+    """Whether the step may hide more messages than the prediction knows, so that it takes at most that time."""
 
     @property
     def fits(self) -> bool | None:
@@ -77,6 +81,7 @@ class Prediction:
             "message_bytes": self.message_bytes,
             **({} if time is None else dataclasses.asdict(time)),
             "step_s": time and time.step_s,
+            "step_is_upper_bound": self.step_is_upper_bound,
             "computing": time and time.computing,
             "problem": self.problem,
         }
@@ -222,6 +227,7 @@ def _by_shadow(spec: RunSpec, size: ModelSize, phases: Phases | None, machine: M
         messages=len(sent),
         message_bytes=sum(one.message_bytes for one in sent),
         time=step_time(step, communication_s, fabric, machine.cores(spec)),
+        step_is_upper_bound=spec.strategy not in _WAITING and bool(sent),
     )
 
 

@@ -47,8 +47,11 @@ def _table(sizes: list[Prediction]) -> list[str]:
         *((part, [f"{getattr(one.memory, part) / unit:.3g}" for one in sizes]) for part in _MEMORY),
         ("fits", [{None: "", True: "yes", False: "no"}[one.fits] for one in sizes]),
         ("network", [_ms(one.time.communication_s) if one.time and one.messages else "" for one in sizes]),
-        ("step", [_ms(one.time.step_s) if one.time else "" for one in sizes]),
-        ("computing", [_percent(one.time.computing) if one.time else "" for one in sizes]),
+        ("step", [_bound("at most", one, _ms(one.time.step_s)) if one.time else "" for one in sizes]),
+        (
+            "computing",
+            [_bound("at least", one, _percent(one.time.computing)) if one.time else "" for one in sizes],
+        ),
     ]
     filled = [(head, cells) for head, cells in columns if any(cells)]
     rows = [[head for head, _ in filled], *zip(*(cells for _, cells in filled), strict=True)]
@@ -104,6 +107,10 @@ def _ranks(one: Prediction) -> str:
 
 def _ms(seconds: float | None) -> str:
     return "" if seconds is None else f"{1e3 * seconds:.3g}" if seconds < 1 else f"{1e3 * seconds:,.0f}"
+
+
+def _bound(words: str, one: Prediction, known: str) -> str:
+    return f"{words} {known}" if one.step_is_upper_bound and known else known
 
 
 def _percent(fraction: float | None) -> str:

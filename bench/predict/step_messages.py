@@ -12,7 +12,8 @@ The part of the model outside all blocks is gathered first. Its forward comes la
 gradients are complete last, as those of an embedding that is also the output layer.
 
 The messages of other strategies are those that a shadow of the rank recorded. It knows their order, not what waits for
-them: the rank is taken to wait for each at once, as it does in tensor parallelism.
+them: the rank is taken to wait for each at once, as it does in tensor parallelism. Others may hide behind computation:
+with them the step is an upper bound.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -146,22 +147,17 @@ def test_an_option_that_makes_no_sense_ends_with_2(
     assert said in done.stderr
 
 
-def test_a_strategy_without_formulas_is_predicted_by_a_shadow(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "bench",
-        "predict",
-        "mesh_sweep",
-        "--quick",
-        "--case",
-        "tp",
-        "--world",
-        "2",
-    ]
-    network = ["--bus-gbps", "1", "--latency-us", "100", "--tflops", "0.05", "--json"]
+@pytest.fixture(scope="module")
+def meshes(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Cases of mesh_sweep on a given network, without --json."""
+    command = [sys.executable, "-m", "bench", "predict", "mesh_sweep", "--quick"]
+    network = ["--bus-gbps", "1", "--latency-us", "100", "--tflops", "0.05"]
+    return [*command, *network, "--results", str(tmp_path_factory.mktemp("results"))]
+
+
+def test_a_strategy_without_formulas_is_predicted_by_a_shadow(meshes: list[str]) -> None:
     done = subprocess.run(
-        [*command, *network, "--results", str(tmp_path)], capture_output=True, text=True, check=False
+        [*meshes, "--case", "tp", "--world", "2", "--json"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     (tp,) = json.loads(done.stdout)["predictions"]
@@ -170,7 +166,16 @@ def test_a_strategy_without_formulas_is_predicted_by_a_shadow(tmp_path: Path) ->
     assert tp["messages"] >= 8
     assert tp["communication_s"] >= tp["messages"] * 2 * 100e-6
     assert tp["step_s"] == pytest.approx(tp["computation_s"] + tp["communication_s"])
+    assert tp["step_is_upper_bound"] is False
     assert tp["memory_per_rank_bytes"]["parameters"] < 4 * tp["parameters"]
+
+
+def test_a_step_whose_messages_may_hide_more_is_an_upper_bound(meshes: list[str]) -> None:
+    done = subprocess.run(
+        [*meshes, "--case", "tp_ddp", "--world", "4"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r" at most [\d,.]+  +at least [\d.]+ %$", done.stdout, re.MULTILINE)
 
 
 def test_one_measured_rank_says_how_long_its_phases_take(tmp_path: Path) -> None:
