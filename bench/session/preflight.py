@@ -89,6 +89,7 @@ def question(spec: RunSpec) -> dict[str, Any]:
         "global_batch": spec.global_batch,
         "measure": _length(spec),
         "validate_every": spec.measure.validate_every,
+        "wire": bool(spec.measure.wire),
         "timeout_s": spec.measure.timeout_s,
     }
 

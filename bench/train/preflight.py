@@ -92,6 +92,7 @@ def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
 
     from bench.train import check_strategy
     from bench.train.check_workload import checked
+    from bench.train.members import has_members
 
     if reason := _lacking(job):
         return reason
@@ -126,6 +127,11 @@ def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
         return f"train.checkpointing: {job['workload']} has no blocks to recompute"
     if train.float8 and not _has_float8_layers(workload):
         return f"train.float8: {job['workload']} has no blocks with linear layers whose sizes are multiples of 16"
+    if job["wire"] and has_members(_model(workload)):
+        return (
+            f"measure.wire is for models that are trained as one, and the model of {label(job['workload'])} is an "
+            "nn.ModuleDict: leave the key out, or put the members into one module with a forward"
+        )
     if job["validate_every"] and workloads.validation_size(workload) == 0:
         return (
             f"measure.validate_every: {job['workload']} has no examples to validate on: leave the key out, or set it "
@@ -219,8 +225,12 @@ def _no_compiler(device_type: str) -> str | None:
 
 
 def _blocks(workload: Workload) -> list[nn.Module]:
+    return workload.blocks(_model(workload))
+
+
+def _model(workload: Workload) -> nn.Module:
     model = _on_meta(workload)
-    return workload.blocks(workload.model() if model is None else model)
+    return workload.model() if model is None else model
 
 
 def _on_meta(workload: Workload) -> nn.Module | None:

@@ -147,3 +147,30 @@ def test_a_shipped_workload_validates_on_nothing_if_its_examples_come_from_a_loa
         "case one: measure.validate_every: spiral_mlp has no examples to validate on: leave the key out, or set it to "
         "0, as with --set measure.validate_every=0"
     ]
+
+
+PAIR = """
+import torch
+from torch import nn
+
+class Pair:
+    def model(self):
+        return nn.ModuleDict({"first": nn.Linear(3, 3), "second": nn.Linear(3, 1)})
+    def batch(self, places, keys):
+        return {"x": torch.ones(len(places), 3)}
+    def loss(self, model, batch):
+        return model["second"](model["first"](batch["x"])).mean()
+"""
+
+
+def test_members_have_no_longer_messages(tmp_path: Path) -> None:
+    """Each is distributed by itself, also if the workload makes no own steps, which the suite would tell."""
+    (tmp_path / "pair.py").write_text(PAIR)
+    settings = (
+        f"workload={{name: {tmp_path}/pair.py:Pair}}",
+        "cases.one.strategy=ddp",
+        "cases.one.world=[2]",
+    )
+    assert _problems(tmp_path, *settings) == []
+    (problem,) = _problems(tmp_path, *settings, "measure.wire=[2]")
+    assert "measure.wire is for models that are trained as one, and the model of pair.py:Pair is" in problem
