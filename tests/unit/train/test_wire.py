@@ -19,10 +19,13 @@ class Ranks(NamedTuple):
     factors: list[float]
 
 
-def train(folder: Path, strategy: str, factors: list[float]) -> Ranks:
+def train(folder: Path, strategy: str, factors: list[float], *words: str) -> Ranks:
     ranks = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.unit.train.wire_rank", str(folder), str(rank), strategy, json.dumps(factors)],
+            [
+                sys.executable, "-m", "tests.unit.train.wire_rank", str(folder), str(rank), strategy,
+                json.dumps(factors), *words,
+            ],
             cwd=Path(__file__).parents[3], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )
         for rank in range(2)
@@ -105,3 +108,15 @@ def test_fsdp_computes_the_same_step_with_longer_messages(fsdp: Ranks) -> None:
         assert usual != answer["weights"]
         assert len(others) == 2
         assert all(other == usual for other in others)
+
+
+@pytest.mark.parametrize(("strategy", "factors"), [("ddp", [0.5, 1.0]), ("fsdp", [1.0, 2.0])])
+def test_a_compiled_model_sends_other_lengths_and_is_compiled_before_the_steps_that_count(
+    strategy: str, factors: list[float], tmp_path: Path
+) -> None:
+    for answer in train(tmp_path, strategy, factors, "compiled").answers:
+        assert all(answer["kept"].values())
+        elements = {factor: sum(size for size, _ in sent) for factor, sent in sent_by_factor(answer).items()}
+        assert elements[factors[1]] == pytest.approx(elements[factors[0]] * 2, abs=ROUNDS)
+        kept = answer["compilations"][-len(answer["rows"]) :]
+        assert kept[0] == kept[-1] > 0

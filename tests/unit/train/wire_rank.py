@@ -1,6 +1,7 @@
 """One of two ranks that train, take the steps of `measure.wire`, and say as JSON what these changed and sent.
 
-Arguments: the folder in which the ranks meet and write, the rank, the strategy, and the measured factors as JSON."""
+Arguments: the folder in which the ranks meet and write, the rank, the strategy, the measured factors as JSON, and
+`compiled` if the model is."""
 
 from __future__ import annotations
 
@@ -27,9 +28,9 @@ SENT: list[tuple[int, int]] = []
 """Elements and address of each message's tensor."""
 
 
-def spec_of(strategy: str, factors: list[float]) -> RunSpec:
+def spec_of(strategy: str, factors: list[float], *, compiled: bool) -> RunSpec:
     measure = MeasureSpec(warmup=2, steps=4, repeats=1, wire=tuple(factors), wire_rounds=3, selfcheck=0)
-    train = TrainSpec(optimizer="adamw", clip_norm=1.0, ema_decay=0.9)
+    train = TrainSpec(compile=compiled, optimizer="adamw", clip_norm=1.0, ema_decay=0.9)
     return RunSpec(
         session_id="s", run_id="r", suite="s", case_name="c", workload="spiral_mlp", workload_options={},
         data=DataSpec(), train=train, measure=measure, strategy=strategy, strategy_options={}, scaling="weak",
@@ -76,10 +77,10 @@ def after_a_step(training: Training, batch: Any) -> dict[str, Any]:
     return after
 
 
-def main(folder: Path, rank: int, strategy_name: str, factors: list[float]) -> None:
+def main(folder: Path, rank: int, strategy_name: str, factors: list[float], *, compiled: bool) -> None:
     torch.set_num_threads(1)
     distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
-    spec = spec_of(strategy_name, factors)
+    spec = spec_of(strategy_name, factors, compiled=compiled)
     torch.manual_seed(0)
     workload = workloads.make(spec.workload_with_data)
     workload.prepare()
@@ -88,6 +89,8 @@ def main(folder: Path, rank: int, strategy_name: str, factors: list[float]) -> N
     strategy = kind(options)
     own_model, device = workload.model(), torch.device("cpu")
     model = strategy.wrap(own_model, workload.blocks(own_model), device=device, precision="fp32")
+    if compiled:
+        model = torch.compile(model, backend="aot_eager")  # the graphs of the default, without code for them
     length = run_length(spec.measure, workloads.epoch_size(workload), spec.global_batch)
     steps = length.steps + after_training.batches_after(spec, strategy, length.steps)
     training = Training(
@@ -109,10 +112,11 @@ def main(folder: Path, rank: int, strategy_name: str, factors: list[float]) -> N
     ended = [after_a_step(training, batch)]
     usual = [elements for elements, _ in SENT]
     SENT.clear()
-    step, sent = training.unrecorded_step, []  # of each step
+    step, sent, compilations = training.unrecorded_step, [], []  # of each step
 
     def noted_step() -> None:
         step()
+        compilations.append(training.compilations._count)
         sent.append(SENT.copy())
         SENT.clear()
 
@@ -130,6 +134,7 @@ def main(folder: Path, rank: int, strategy_name: str, factors: list[float]) -> N
         "rows": rows,
         "sent": sent_in_wire,
         "usual": usual,
+        "compilations": compilations[: len(sent_in_wire)],
         "weights_after_a_step": [one["weights"] for one in ended],
         "weights": before["weights"],
     }
@@ -140,4 +145,10 @@ def main(folder: Path, rank: int, strategy_name: str, factors: list[float]) -> N
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4]))
+    main(
+        Path(sys.argv[1]),
+        int(sys.argv[2]),
+        sys.argv[3],
+        json.loads(sys.argv[4]),
+        compiled="compiled" in sys.argv[5:],
+    )
