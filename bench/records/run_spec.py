@@ -275,7 +275,9 @@ class RunSpec:
         return self.train.seed + self.repeat
 
     def to_json(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        value = dataclasses.asdict(self)
+        value["measure"]["wire"] = list(self.measure.wire)  # JSON has no tuples
+        return value
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> RunSpec:

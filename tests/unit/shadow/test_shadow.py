@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from runs import PARAMETERS, runs
 
 from bench.cli import group
 from bench.common.errors import InputError
 from bench.shadow.records import Shadow, total_bytes
 from bench.shadow.shadow import shadow, shadow_of_script
+from tests.shadow_runs import PARAMETERS, runs
 
 
 def test_a_rank_of_4096_under_ddp_reduces_every_gradient_once(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import runs
 
 from bench.shadow.records import Shadow
+from tests.shadow_runs import runs
 
 EXPERTS = {"workload": {"experts": 8}, "train": {"accumulate": 1}}
 BF16 = {"train": {"precision": "bf16"}}
