@@ -14,8 +14,11 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+import torch.distributed.pipelining
+import torch.distributed.tensor.parallel
 from torch.profiler import ProfilerActivity, profile
 
+import bench.agent.fork_server_preload  # noqa: F401 - what every rank imports
 from bench.models.experts import ExpertLayer
 from bench.records.run_spec import RunSpec
 from bench.shadow import one_step
