@@ -25,6 +25,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter, tree_map_only
 
+from bench.measure.messages import PLAIN, size_of, unwraps_first
+
 _HERE = str(Path(__file__).parent)
 _COMPUTED_BYTES = 2**16
 _COMPUTED_INTEGER_BYTES = 2**26
@@ -239,22 +241,9 @@ class _ReadingMethods(TorchFunctionMode):
         self._needed = needed
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func in _READING_METHODS and type(args[0]) in _PLAIN and args[0] in self._hollow:
+        if func in _READING_METHODS and type(args[0]) in PLAIN and args[0] in self._hollow:
             self._needed(ValueNeededError(f"{func.__name__}()"))
         return func(*args, **(kwargs or {}))
-
-
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
-
-
-def unwraps_first(types: Any) -> bool:
-    """Whether the arguments have a subclass, such as a DTensor, which replaces the operation by others of its own."""
-    return any(one not in _PLAIN and one is not FakeTensor and _unwraps(one) for one in types)
-
-
-@cache
-def _unwraps(kind: type[Any]) -> bool:
-    return kind.__torch_dispatch__ is not torch._C._disabled_torch_dispatch_impl
 
 
 def _is_a_selection(func: OpOverload, args: Any) -> bool:
@@ -271,11 +260,6 @@ def _is_large(tensors: Iterable[torch.Tensor]) -> bool:
         else:
             integers += size_of(one)
     return numbers > _COMPUTED_BYTES or integers > _COMPUTED_INTEGER_BYTES
-
-
-def size_of(tensor: torch.Tensor) -> int:
-    """Bytes of the tensor's elements."""
-    return tensor.numel() * tensor.element_size()
 
 
 class _Shapes:

@@ -22,9 +22,10 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from bench.common.error_text import describe
+from bench.measure.messages import MessageRecorder
 from bench.shadow.hollow import Hollow, ValueNeededError, place_in
 from bench.shadow.memory import StorageLog
-from bench.shadow.messages import MessageRecorder, as_message
+from bench.shadow.messages import as_message
 
 _FIRST_STEPS = 2
 

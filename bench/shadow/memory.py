@@ -13,7 +13,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
-from bench.shadow.hollow import unwraps_first
+from bench.measure.messages import unwraps_first
 from bench.shadow.records import PeakMemory
 
 Kind = Literal["parameters", "buffers", "optimizer", "gradients", "communication", "activations"]

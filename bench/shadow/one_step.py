@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from bench.measure.messages import MessageRecorder
 from bench.measure.recorder import WARMUP
 from bench.models.experts import ExpertLayer
 from bench.records.run_spec import RunSpec
 from bench.shadow.hollow import Hollow
 from bench.shadow.memory import StorageLog
-from bench.shadow.messages import MessageRecorder, as_message
+from bench.shadow.messages import as_message
 from bench.shadow.records import Shadow
 from bench.train import rank as ranks
 from bench.train.rank_job import RankJob

@@ -16,6 +16,8 @@ from bench.common.errors import InputError
 from bench.common.own_part import label
 from bench.records.run_spec import RunSpec
 from bench.shadow.records import Shadow
+from bench.strategies._layout import Layout
+from bench.strategies._meshed import MeshedStrategy
 
 _SITE = Path(__file__).parent / "site"
 """The folder whose `sitecustomize` makes a Python program a shadow."""
@@ -29,7 +31,8 @@ def shadow(spec: RunSpec, rank: int = 0, *, timeout_s: float = 600.0) -> Shadow:
     name = spec.case_name
     if not strategies.lays_models(spec.strategy):
         raise InputError(f"{name}: {label(spec.strategy)} trains no model: shadow a case that trains one")
-    if getattr(layout_of(spec), "cp", 1) > 1:
+    layout = layout_of(spec)
+    if layout is not None and layout.cp > 1:
         raise InputError(
             f"{name}: cp runs on GPUs only, and a shadow takes its steps on a CPU: shadow a case without cp"
         )
@@ -41,11 +44,12 @@ def shadow(spec: RunSpec, rank: int = 0, *, timeout_s: float = 600.0) -> Shadow:
     return _shadow(json.loads(done.stdout), name)
 
 
-def layout_of(spec: RunSpec) -> Any:
+def layout_of(spec: RunSpec) -> Layout | None:
     """The sizes of the mesh's dimensions; null if the strategy has no mesh."""
-    strategy = strategies.load(spec.strategy)
-    make = getattr(strategy, "layout", None)
-    return None if make is None else make(strategy.Options(**spec.strategy_options), spec.world_size)
+    strategy: type[Any] = strategies.load(spec.strategy)
+    if not issubclass(strategy, MeshedStrategy):
+        return None
+    return strategy.layout(strategy.Options(**spec.strategy_options), spec.world_size)
 
 
 def shadow_of_script(

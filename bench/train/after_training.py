@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.measure.recorder import NO_SYNC, PROFILED
+from bench.strategies._meshed import MeshedStrategy
 from bench.train import memory_limit, selfcheck, wire
 from bench.train.unsynchronised import Unsynchronised
 
@@ -40,7 +41,7 @@ def batches_after(spec: RunSpec, strategy: Strategy, trained: int) -> int:
 def _has_dimensions(spec: RunSpec, strategy: Strategy) -> bool:
     """Whether a step's messages are recorded, which says over which dimension of a mesh each goes. torch.compile would
     compile the step again for that."""
-    return hasattr(strategy, "layout") and spec.world_size > 1 and not spec.train.compile
+    return isinstance(strategy, MeshedStrategy) and spec.world_size > 1 and not spec.train.compile
 
 
 def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> str | None:
@@ -117,8 +118,8 @@ def _do_without(training: Training, clock: Clock) -> None:
 
 def _messages_of_a_step(training: Training) -> tuple[list[Sent], dict[str, tuple[str, int]]]:
     """The messages of one step in their order, and description and ranks of each process group."""
+    from bench.measure.messages import MessageRecorder
     from bench.measure.profile.collective_names import Sent
-    from bench.shadow.messages import MessageRecorder
 
     with MessageRecorder() as recorder:
         training.unrecorded_step()

@@ -182,6 +182,17 @@ def test_what_measures_knows_nothing_of_training() -> None:
     assert found == []
 
 
+def test_the_measured_loop_knows_nothing_of_shadows() -> None:
+    found = [
+        f"{name}: {module}"
+        for name in PYTHON
+        if name.startswith("bench/train/")
+        for module in modules(name)
+        if module.startswith("bench.shadow")
+    ]
+    assert found == []
+
+
 def declared() -> tuple[set[str], set[str]]:
     """Distributions that pyproject.toml asks for: for the runner, and with the extra `analysis`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -1,0 +1,102 @@
+"""Records every message of this rank as it asks its process groups for it, the same under gloo and the fake group.
+
+DDP's reducer, FSDP, DTensor and pipelines all call operations that torch dispatches, so one mode sees them all. It does
+not see what a callback of gloo's own threads sends: under ddp the second half of a powersgd exchange."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_iter
+
+from bench.measure.profile.collective_names import op_of
+
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+"""Tensors that replace no operation."""
+_NAMESPACES = ("c10d", "_c10d_functional")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """A message, and the number of marks before it."""
+
+    mark: int
+    phase: str
+    """`forward` or `backward`, as autograd tells."""
+    op: str
+    group: dist.ProcessGroup
+    message_bytes: int
+
+
+class MessageRecorder(TorchDispatchMode):
+    """Inside, all messages of this thread are kept in `sent`."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.sent: list[Recorded] = []
+        self.marks = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if unwraps_first(types):
+            return NotImplemented
+        made = func(*args, **kwargs)
+        if getattr(func, "namespace", None) in _NAMESPACES:
+            group = _group(func, args, kwargs)
+            if group is not None:
+                name = func._schema.name.partition("::")[2]
+                self.sent.append(
+                    Recorded(
+                        mark=self.marks,
+                        phase="forward" if torch._C._current_graph_task_id() == -1 else "backward",
+                        op=op_of(name.removesuffix("_")),
+                        group=group,
+                        message_bytes=_bytes(name, args, made),
+                    )
+                )
+        return made
+
+
+def _group(func: Any, args: Any, kwargs: Any) -> dist.ProcessGroup | None:
+    """The process group of the operation; null if it has none, as a wait."""
+    names = [argument.name for argument in func._schema.arguments]
+    given = dict(zip(names, args, strict=False)) | kwargs
+    group = given.get("group_name", given.get("process_group"))
+    return None if group is None else _named(group)
+
+
+def _named(group: Any) -> dist.ProcessGroup:
+    if isinstance(group, str):
+        return dist.distributed_c10d._resolve_process_group(group)  # type: ignore[arg-type,attr-defined]
+    return group if isinstance(group, dist.ProcessGroup) else dist.ProcessGroup.unbox(group)
+
+
+def _bytes(name: str, args: Any, made: Any) -> int:
+    """Bytes of the larger side: the first argument and the result, or the second argument."""
+    if name == "barrier":
+        return 0
+    sides = [args[0], made, args[1] if len(args) > 1 else None]
+    return max(
+        sum(size_of(one) for one in tree_iter(side) if isinstance(one, torch.Tensor)) for side in sides
+    )
+
+
+def unwraps_first(types: Any) -> bool:
+    """Whether the arguments have a subclass, such as a DTensor, which replaces the operation by others of its own."""
+    return any(one not in PLAIN and one is not FakeTensor and _unwraps(one) for one in types)
+
+
+@cache
+def _unwraps(kind: type[Any]) -> bool:
+    return kind.__torch_dispatch__ is not torch._C._disabled_torch_dispatch_impl
+
+
+def size_of(tensor: torch.Tensor) -> int:
+    """Bytes of the tensor's elements."""
+    return tensor.numel() * tensor.element_size()
