@@ -25,9 +25,11 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter, tree_map_only
 
+from bench.measure import messages
 from bench.measure.messages import PLAIN, size_of, unwraps_first
 
-_HERE = str(Path(__file__).parent)
+_OURS = (str(Path(__file__).parent), messages.__file__)
+"""Files whose lines read no value for themselves."""
 _COMPUTED_BYTES = 2**16
 _COMPUTED_INTEGER_BYTES = 2**26
 """Arguments, or results, up to which an operation on known values is computed; integers choose examples."""
@@ -89,7 +91,7 @@ def place_in(trace: TracebackType | None) -> tuple[str, int] | None:
 
 
 def _is_of_the_user(file: str) -> bool:
-    return "/torch/" not in file and not file.startswith(("<", _HERE))
+    return "/torch/" not in file and not file.startswith(("<", *_OURS))
 
 
 class HollowStorages:
