@@ -48,7 +48,6 @@ INSTEAD = {
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
     "bench suite --resume @latest": "bench suite --resume @latest --results RESULTS",
     "bench suite NAME": "bench suite smoke --dry-run",
-    "bench suite what_if": "bench suite what_if --dry-run",
     "bench suite ./docs/own/own.yaml --quick": "bench suite ./docs/own/own.yaml --quick --dry-run",
     "bench suite ./docs/own/graphs.yaml --quick": "bench suite ./docs/own/graphs.yaml --quick --dry-run",
     # test_profiled.py shows that a trace is there
