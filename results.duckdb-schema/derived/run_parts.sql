@@ -28,7 +28,7 @@ measured AS (
             THEN beyond_data_ms / (profiled_step_ns_mean - profiled_data_ns_added)
         END AS ms_per_profiled_ns,
         least(coalesce(idle_ns_least / 1e6, 0), beyond_data_ms) AS idle_stages_ms,
-        exposed_ns_least, compute_ns_most, compute_ns_least, sm_clock_mhz
+        exposed_ns_least, exposed_beyond_idle_ns_least, compute_ns_most, compute_ns_least, sm_clock_mhz
     FROM ok_runs
     JOIN run_part_stats USING (session_id, run_id, attempt)
 ),
@@ -66,8 +66,9 @@ raw AS (
     SELECT
         *, 'profiled' AS known_by,
         greatest((compute_ns_most - compute_ns_least) * ms_per_profiled_ns, forward_imbalance_ms) AS raw_imbalance_ms,
-        -- A rank that waits for another stage does so in a receive.
-        greatest(exposed_ns_least * ms_per_profiled_ns - idle_stages_ms, 0) AS raw_communication_ms,
+        greatest(
+            coalesce(exposed_beyond_idle_ns_least / 1e6, exposed_ns_least * ms_per_profiled_ns), 0
+        ) AS raw_communication_ms,
         compute_ns_least * ms_per_profiled_ns AS raw_computation_ms
     FROM with_room
     WHERE raw_computation_ms IS NOT NULL

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.factory import Case, make_session
+from tests.pipeline_rows import add_pipeline_steps
 from tests.planted import Planted, Step, plant, set_clocks
 from tests.profile_rows import add_profile
 from tests.rewriting import rewrite_steps
@@ -213,3 +214,14 @@ def test_runs_without_measured_steps_or_throughput_have_no_parts_and_no_terms_of
         ("broken", 1): "one rank", ("lost", 1): "one rank", ("nothing", 1): "one rank"
     }  # fmt: skip
     assert ask("FROM efficiency_loss") == []
+
+
+def test_a_ranks_wait_for_stages_is_taken_from_its_own_communication(results, read_back):
+    """Rank 0 communicates for 30 ms, of which it waits 10; rank 1 for 25 ms, of which it waits 20."""
+    case = Case(name="pp", strategy="pp", step_ms={2: 100.0}, repeats=1, accuracy=None)
+    folder = make_session(results, [case])
+    add_pipeline_steps(folder / "pp.1x2.r0", pipeline_ms=100.0, idle_share=(0.1, 0.2))
+    add_profile(folder, lambda spec, rank: (200.0, 0.0, (60.0, 50.0)[rank], (140.0, 150.0)[rank]), {})
+    (row,) = read_back()("FROM step_parts")
+    assert (row["known_by"], row["idle_ms"]) == ("profiled", 10.0)
+    assert row["communication_ms"] == pytest.approx(5.0)
