@@ -92,10 +92,9 @@ factors AS (
             AS seconds_half_width,
         -- The share of a run that missed the target is that until its end. With a fit, it is what the other factors
         -- leave of the efficiency.
+        'fit' IN (of_examples.kind, baseline_examples.kind) AS has_fit,
         CASE
-            WHEN 'fit' IN (of_examples.kind, baseline_examples.kind) AND 'bound' NOT IN (
-                of_examples.kind, baseline_examples.kind
-            )
+            WHEN has_fit AND 'bound' NOT IN (of_examples.kind, baseline_examples.kind)
             THEN seconds_log - examples_log - of_throughput
             ELSE log_ratio_of(share_logs, baseline_share_logs)
         END AS of_share,
@@ -192,10 +191,10 @@ final AS (
         -- bound: at most, at least: only one end of examples_factor and efficiency is known; null: both, or none
         bound,
         -- costs_most: throughput, examples, share: the factor whose interval lies below 1 and below the other two; null
-        -- if none does
+        -- if none does, or if it is a share that a fit moves, whose interval is too narrow
         list_filter(
             all_factors,
-            lambda one: one.hi < 1 AND len(list_filter(
+            lambda one: one.hi < 1 AND NOT (has_fit AND one.factor = 'share') AND len(list_filter(
                 all_factors, lambda other: other.factor <> one.factor AND other.lo > one.hi
             )) = 2
         )[1].factor AS costs_most
