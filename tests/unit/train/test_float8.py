@@ -51,3 +51,20 @@ def test_a_micro_batch_of_another_size_is_refused_with_its_rows() -> None:
     float8.use([layer], CPU)
     with pytest.raises(InputError, match=r"in multiples of 16, but a rank's micro-batch has 12"):
         layer(torch.zeros(3, 4, 16))
+
+
+@pytest.mark.gpu
+def test_a_gpu_computes_the_same_product_or_says_that_it_cannot() -> None:
+    torch.manual_seed(0)
+    layer, x = nn.Linear(64, 48, device="cuda"), torch.randn(32, 64, device="cuda", requires_grad=True)
+    exact = layer(x)
+    if torch.cuda.get_device_capability() < (8, 9):
+        with pytest.raises(InputError, match=r"needs a GPU of compute capability 8\.9 or more"):
+            float8.use([layer], torch.device("cuda"))
+        return
+    float8.use([layer], torch.device("cuda"))
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        found = layer(x)
+    assert 0.02 < relative(found, exact) < 0.06
+    found.sum().backward()
+    assert relative(layer.bias.grad, torch.full((48,), 32.0, device="cuda")) < 0.01  # type: ignore[arg-type]
