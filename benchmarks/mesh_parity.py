@@ -36,7 +36,6 @@ MESHES: dict[str, Any] = {
     "pp_ddp": {"mesh": {"pp": 2, **DDP}},
     "pp_fsdp": {"mesh": {"pp": 2}},
     "interleaved_fsdp": {"mesh": {"pp": 2, "schedule": "interleaved"}},
-    "zero_bubble_fsdp": {"mesh": {"pp": 2, "schedule": "zero_bubble"}},
     "tp_pp": {"mesh": {"tp": 2, "pp": None}},
     "tp_pp_fsdp": {"mesh": {"tp": 2, "pp": 2, "sequence_parallel": True}},
 }

@@ -71,7 +71,7 @@ class Layout:
     def misfit(self, world_size: int, device_type: DeviceType) -> str | None:
         """Why the layout does not have that many ranks; null if it has."""
         if prod(self.shape) == world_size:
-            return self._uneven_experts() or self._unsupported(device_type)
+            return self._uneven_experts() or self._unsupported(device_type) or self._lost_gradients()
         product = " x ".join(map(str, self.shape))
         return (
             f"a mesh of {' x '.join(DIMENSIONS)} = {product} has {prod(self.shape)} "
@@ -87,6 +87,14 @@ class Layout:
             return (
                 f"{self.dp_shard} ranks of dp_shard do not divide into groups of {self.ep} that share experts (ep): "
                 f"{self.dp_shard} / {self.ep} = {self.dp_shard / self.ep:g}"
+            )
+        return None
+
+    def _lost_gradients(self) -> str | None:
+        if self.schedule == "zero_bubble" and self.pp > 1 and self.dp_replicate * self.sharding > 1:
+            return (
+                "under the schedule zero_bubble torch loses a part of the gradients of sharded stages: use schedule: "
+                "1f1b or interleaved, or pp alone"
             )
         return None
 

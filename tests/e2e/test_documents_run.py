@@ -48,6 +48,7 @@ INSTEAD = {
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
     "bench suite --resume @latest": "bench suite --resume @latest --results RESULTS",
     "bench suite NAME": "bench suite smoke --dry-run",
+    "bench suite comm_options --world 1": "bench suite comm_options --world 1 --dry-run",
     "bench suite ./docs/own/own.yaml --quick": "bench suite ./docs/own/own.yaml --quick --dry-run",
     "bench suite ./docs/own/graphs.yaml --quick": "bench suite ./docs/own/graphs.yaml --quick --dry-run",
     # test_profiled.py shows that a trace is there
@@ -82,7 +83,6 @@ INSTEAD = {
     "python benchmarks/plateau.py": "python benchmarks/plateau.py --draws 1",
     "python benchmarks/probe.py": "python benchmarks/probe.py --pairs 2 --size short --steps 100",
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
-    "python benchmarks/shadow.py": "python benchmarks/shadow.py --preset 124m --world 2x8",
     "bench run --selfcheck -- python train.py": "bench run --selfcheck --dry-run -- python docs/own/train.py",
     "python benchmarks/stamps.py --device cuda --steps 2000": "python benchmarks/stamps.py --help",
     "python benchmarks/sensors.py --device cuda --seconds 12": "python benchmarks/sensors.py --help",

@@ -26,7 +26,6 @@ MESHES: dict[str, tuple[Any, list[int]]] = {
     "tp_ddp": ({"mesh": {"tp": 2, "dp_shard": 1, "dp_replicate": None}}, [4]),
     "pp_fsdp": ({"mesh": {"pp": 2}}, [4]),
     "interleaved_fsdp": ({"mesh": {"pp": 2, "schedule": "interleaved"}}, [4]),
-    "zero_bubble_fsdp": ({"mesh": {"pp": 2, "schedule": "zero_bubble"}}, [4]),
     "tp_pp_fsdp": ({"mesh": {"tp": 2, "pp": 2, "sequence_parallel": True}}, [8]),
 }
 """Strategy and world sizes of each case."""

@@ -95,8 +95,8 @@ def test_the_name_as_the_only_key_is_the_same_as_a_name_with_options(tmp_path: P
             "there are 4 for 8 stages: set train.accumulate to 8 or more, or use schedule: gpipe",
         ),
         (
-            {"mesh": {"pp": 4, "schedule": "zero_bubble"}},
-            {"train": {"accumulate": 14}, "global_batch": 28},
+            {"pp": {"schedule": "zero_bubble"}},
+            {"train": {"accumulate": 14}, "global_batch": 28, "world": [4]},
             "runs 14 micro-batches over 4 ranks in 3 rounds, which does not divide them: set train.accumulate to a "
             "multiple of 4",
         ),
@@ -113,6 +113,11 @@ def test_the_name_as_the_only_key_is_the_same_as_a_name_with_options(tmp_path: P
             {"mesh": {"tp": 2, "async_tp": True, "sequence_parallel": True}},
             {"train": {"compile": True}},
             "reads the memory of other GPUs, which CPUs do not have",
+        ),
+        (
+            {"mesh": {"pp": 2, "schedule": "zero_bubble"}},
+            {"train": {"accumulate": 4}},
+            "torch loses a part of the gradients of sharded stages: use schedule: 1f1b or interleaved",
         ),
         ("tp", {"train": {"precision": "fp16"}}, "use bf16"),
         ("tp", {"train": {"optimizer": "sgd", "fused_optimizer": True}}, "torch's fused SGD cannot update divided"),
