@@ -43,8 +43,8 @@ def _forward(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
     rows = math.prod(x.shape[:-1])
     if rows % _MULTIPLE:
         raise InputError(
-            f"train.float8 multiplies rows in multiples of {_MULTIPLE}, but a rank's micro-batch has {rows}: choose "
-            "another batch"
+            f"train.float8 needs a multiple of {_MULTIPLE} rows (examples x tokens), but a rank's micro-batch has "
+            f"{rows}: choose another batch"
         )
     dtype = torch.get_autocast_dtype(x.device.type) if torch.is_autocast_enabled(x.device.type) else x.dtype
     flat = x.reshape(rows, x.shape[-1]).to(dtype)

@@ -49,7 +49,9 @@ def test_layers_of_other_sizes_are_left_as_they_are() -> None:
 def test_a_micro_batch_of_another_size_is_refused_with_its_rows() -> None:
     layer = nn.Linear(16, 16)
     float8.use([layer], CPU)
-    with pytest.raises(InputError, match=r"in multiples of 16, but a rank's micro-batch has 12"):
+    with pytest.raises(
+        InputError, match=r"a multiple of 16 rows \(examples x tokens\), but a rank's micro-batch has 12"
+    ):
         layer(torch.zeros(3, 4, 16))
 
 
