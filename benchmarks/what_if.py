@@ -1,9 +1,10 @@
 """Compare what `measure.wire` says of other networks with step times that were measured on them.
 
-On a network of one known rate (ci/network), steps with longer and shorter messages predict the step time at other
-rates. Training without such steps measures it there. Prints a table of rates: predicted and measured time of a step,
-error, and whether the interval holds the measurement; then the median and the largest error, and how idle the machine
-was before and after. Needs root.
+On a network of one known rate (ci/network), steps with longer and shorter messages predict how much longer a step is at
+other rates. Training without such steps measures it there. Prints a table of rates: predicted and measured time of a
+step, in multiples of the step at the known rate, with 95 % intervals; the error; and whether the two agree, which is
+whether the interval of their quotient holds 1. Then the median and the largest error, and how idle the machine was
+before and after. Needs root.
 
     python benchmarks/what_if.py [--rate 400] [--rates 100 200 800 1600] [--repeats 5] [--rounds 10] [--waiting]
 
@@ -14,11 +15,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +78,35 @@ class Waiting:
         return model(batch["inputs"]).mean()
 '''
 COMPUTING = {"name": "spiral_mlp", "hidden": [1024, 1024, 1024]}
-STEP_MS = "SELECT exp(avg(ln(step_ms))) FROM run_summary WHERE status = 'ok'"
+STEP_MS = """
+SELECT avg(ln(step_ms)), mean_half_width(count(*), var_samp(ln(step_ms))) FROM run_summary WHERE status = 'ok'
+"""
 FACTORS = "SELECT message_factor, time_ratio, time_ratio_lo, time_ratio_hi FROM what_if"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A time or a ratio, by its logarithm."""
+
+    log: float
+    half_width: float
+    """Of its two-sided 95 % interval."""
+
+    def __truediv__(self, other: Estimate) -> Estimate:
+        return Estimate(self.log - other.log, math.hypot(self.half_width, other.half_width))
+
+    def __str__(self) -> str:
+        low, high = (math.exp(self.log + sign * self.half_width) for sign in (-1, 1))
+        return f"{math.exp(self.log):.3f} [{low:.3f}, {high:.3f}]"
+
+
+def of_interval(middle: float, low: float, high: float) -> Estimate:
+    return Estimate(math.log(middle), math.log(high / low) / 2)
+
+
+def step(database: duckdb.DuckDBPyConnection) -> Estimate:
+    """Milliseconds of a measured step; the interval is over runs."""
+    return Estimate(*database.execute(STEP_MS).fetchall()[0])
 
 
 def idle_share() -> float:
@@ -135,26 +165,26 @@ def main() -> None:
         there = measure(
             folder, asked.rate, workload, protocol | {"wire": factors, "wire_rounds": asked.rounds}
         )
-        (step_ms,) = there.execute(STEP_MS).fetchone() or ()
-        ratios = {factor: ends for factor, *ends in there.execute(FACTORS).fetchall()}
-        print(f"{asked.rate} Mbit/s: {step_ms:.1f} ms; without messages {step_ms * ratios[0][0]:.1f} ms\n")
-        print("| Mbit/s | predicted [95 %], ms | measured, ms | error | interval holds it |")
+        known = step(there)
+        ratios = {factor: of_interval(*ends) for factor, *ends in there.execute(FACTORS).fetchall()}
+        print(f"{asked.rate} Mbit/s: {math.exp(known.log):.1f} ms; without messages {ratios[0]}\n")
+        print("| Mbit/s | predicted [95 %] | measured [95 %] | error | they agree |")
         print("| --- | --- | --- | --- | --- |")
-        errors, held = [], []
+        errors, agreeing = [], []
         for rate, factor in zip(asked.rates, factors, strict=True):
-            (measured_ms,) = measure(folder, rate, workload, protocol).execute(STEP_MS).fetchone() or ()
-            predicted, low, high = (step_ms * end for end in ratios[factor])
-            errors.append(predicted / measured_ms - 1)
-            held.append(low <= measured_ms <= high)
+            measured = step(measure(folder, rate, workload, protocol)) / known
+            error = ratios[factor] / measured
+            errors.append(math.expm1(error.log))
+            agreeing.append(abs(error.log) <= error.half_width)
             print(
-                f"| {rate} | {predicted:.1f} [{low:.1f}, {high:.1f}] | {measured_ms:.1f} | {errors[-1]:+.1%} | "
-                f"{'yes' if held[-1] else 'no'} |",
+                f"| {rate} | {ratios[factor]} | {measured} | {errors[-1]:+.1%} | "
+                f"{'yes' if agreeing[-1] else 'no'} |",
                 flush=True,
             )
     sizes = sorted(abs(error) for error in errors)
     print(
-        f"\nerror: median {statistics.median(sizes):.1%}, largest {sizes[-1]:.1%}; intervals hold {sum(held)} of "
-        f"{len(held)}; the machine was idle to {before:.0%} before and {idle_share():.0%} after "
+        f"\nerror: median {statistics.median(sizes):.1%}, largest {sizes[-1]:.1%}; {sum(agreeing)} of "
+        f"{len(agreeing)} agree; the machine was idle to {before:.0%} before and {idle_share():.0%} after "
         f"{time.monotonic() - begun:.0f} s"
     )
 

@@ -73,7 +73,10 @@ def order(
 def works(
     schedule: Schedule, *, ranks: int, stages_per_rank: int, micro_batches: int, seconds: Mapping[Part, float]
 ) -> list[Computation]:
-    """All work of a pipeline whose stages are alike and send in no time. `seconds`: of each part in one stage."""
+    """All work of a pipeline whose stages are alike and send in no time. `seconds`: of each part in one stage.
+
+    Nothing waits for the gradient of the first stage's input, so torch computes all of that stage's backward in
+    `backward_weight`."""
     last = ranks * stages_per_rank - 1
 
     def name(action: Action) -> str:
@@ -87,8 +90,14 @@ def works(
             return (name(Action("backward_input", stage, number)),)
         return (name(Action("forward", stage, number) if stage == last else Action(part, stage + 1, number)),)
 
+    def seconds_of(action: Action) -> float:
+        if action.stage > 0 or not action.part.startswith("backward_"):
+            return seconds[action.part]
+        both = seconds["backward_input"] + seconds["backward_weight"]
+        return both if action.part == "backward_weight" else 0.0
+
     return [
-        Computation(name=name(one), seconds=seconds[one.part], rank=rank, after=after(one))
+        Computation(name=name(one), seconds=seconds_of(one), rank=rank, after=after(one))
         for rank in range(ranks)
         for one in order(
             schedule, rank, ranks=ranks, stages_per_rank=stages_per_rank, micro_batches=micro_batches
