@@ -90,7 +90,7 @@ class Estimate:
 
     log: float
     half_width: float
-    """Of its two-sided 95 % interval."""
+    """Half of the length of its two-sided 95 % interval."""
 
     def __truediv__(self, other: Estimate) -> Estimate:
         return Estimate(self.log - other.log, math.hypot(self.half_width, other.half_width))

@@ -129,7 +129,9 @@ def test_an_unchanged_script_on_one_rank_and_two(tmp_path: Path, marked: Marked)
     query = "SELECT * FROM profile_collectives WHERE op = 'all_reduce' AND run_id = 'script.1x2.r0'"
     sent = ask(tmp_path / "r", query)
     assert {row["message_bytes"] for row in sent} == {4 * (16 * 64 + 64 + 64 * 4 + 4)}
-    groups = ask(tmp_path / "r", "SELECT DISTINCT * EXCLUDE (rank, step, time_ns, exposed_ns) FROM profile_groups")
+    groups = ask(
+        tmp_path / "r", "SELECT DISTINCT * EXCLUDE (rank, step, time_ns, exposed_ns) FROM profile_groups"
+    )
     (group,) = [row for row in groups if row["run_id"] == "script.1x2.r0"]
     assert (group["group_name"], group["ranks"], group["message_bytes"]) == ("0", 2, sent[0]["message_bytes"])
     again = measure(marked, tmp_path, *command)
