@@ -163,6 +163,16 @@ def given(context: click.Context, *, without: Collection[str] = ()) -> list[str]
     return words
 
 
+class SuiteOrCommand(click.Command):
+    """Its argument is a suite, or after `--` a command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = args.index("--") if "--" in args else len(args)
+        left = super().parse_args(ctx, args[:at])
+        ctx.params["words"] = tuple(args[at + 1 :])
+        return left
+
+
 def resolve(suite: str, options: Mapping[str, Any]) -> ResolvedSuite:
     """The suite that these options select. Raises InputError if the suite or an option is wrong."""
     from bench.suite.resolve import load_suite

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bench.cli import _complete
-from bench.cli._options import Finite, format_option, options_named
+from bench.cli._options import Finite, SuiteOrCommand, format_option, options_named
 from bench.cli._output import say
+from bench.common.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bench.predict.machine import Measured
+    from bench.suite.models import ResolvedSuite
 
 _POSITIVE = Finite(min=1e-9, max=1e9)
 """Far beyond any machine, but small enough that nothing computed from it overflows."""
 
 
-@click.command(name="predict")
-@click.argument("suite", metavar="NAME|FILE", shell_complete=_complete.suites)
+@click.command(name="predict", cls=SuiteOrCommand)
+@click.argument(
+    "suite", metavar="[SUITE | -- COMMAND [ARG]...]", required=False, shell_complete=_complete.suites
+)
 @options_named(
     "quick", "cases", "settings", "vary", "world", "device", "ranks_per_node", "results", "data_root"
 )
@@ -45,28 +52,54 @@ _POSITIVE = Finite(min=1e-9, max=1e9)
     help="Compute rate that one device achieves in training, in 10^12 FLOP/s.",
 )  # fmt: skip
 @format_option("table", "json", note=" JSON is in bytes, seconds and fractions.")
-def command(suite: str, form: str, **options: Any) -> None:
-    """Predict the suite NAME, or the YAML file FILE, without running it: for each case and world size the communication
-    time, the memory of a rank, and whether it fits.
+def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any) -> None:
+    """Predict the suite SUITE, a name or a YAML file, or COMMAND, a training script, on more ranks than there are here:
+    for each case and world size the communication time, the memory of a rank, and whether it fits.
 
-    World sizes may exceed this machine: --world 64 --ranks-per-node 8, or --world 8x8."""
-    from bench.cli._options import resolve
-    from bench.machine.slots import detect
+    \b
+    bench predict ddpm_scaling --world 64 --ranks-per-node 8
+    bench predict --world 8x8 -- python train.py
+
+    `--world 8x8` is 8 nodes with 8 ranks each. A script takes its steps as one rank of them, without the others, as in
+    `bench shadow`."""
     from bench.predict.machine import machine
-    from bench.predict.predict import predictions
+    from bench.predict.predict import predictions, slots_here
     from bench.predict.prediction_text import lines
 
-    here = detect(options["ranks_per_node"])
+    here = slots_here(options["ranks_per_node"], options["world"])
     known = machine(options, _measured(options["results"]), here.cpus_per_node)
-    found = predictions(resolve(suite, options), here, known, options["data_root"])
-    words = dict.fromkeys(word for one in found for word in known.sources(one.spec.device_type))
+    found = predictions(_asked(suite, words, options), here, known, options["data_root"])
+    sources = dict.fromkeys(line for one in found for line in known.sources(one.spec.device_type))
     if form == "json":
         click.echo(
-            json.dumps({"machine": list(words), "predictions": [one.to_json() for one in found]}, indent=1)
+            json.dumps({"machine": list(sources), "predictions": [one.to_json() for one in found]}, indent=1)
         )
         return
-    say("\n".join(words))
+    say("\n".join(sources))
     click.echo("\n".join(["", *lines(found)]))  # a line of a table is not wrapped
+
+
+def _asked(suite: str | None, words: tuple[str, ...], options: Mapping[str, Any]) -> ResolvedSuite:
+    """The suite, or one with the command as its only case. Raises InputError."""
+    from bench.cli._options import resolve
+    from bench.suite import resolve as suites
+    from bench.suite.of_command import suite_of_command
+    from bench.suite.selection import Selection
+
+    if suite is not None and words:
+        raise InputError(
+            f"the suite {suite} and the command {words[0]} are both given: leave one of them out"
+        )
+    if suite is not None:
+        return resolve(suite, options)
+    if not words:
+        raise InputError(
+            "there is nothing to predict: name a suite, as in `bench predict smoke --world 64`, or give a command "
+            "after two dashes, as in `bench predict --world 64 -- python train.py`"
+        )
+    document = suite_of_command(words, name=None, variables=(), options=options)
+    selection = Selection(settings=options["settings"], vary=options["vary"])
+    return suites.resolve(document.root, Path("bench predict"), selection, name=document.name)
 
 
 def _measured(results: str | None) -> dict[str, Measured]:

@@ -8,22 +8,12 @@ from typing import Any
 import click
 
 from bench.cli import _complete
-from bench.cli._options import Finite, format_option, options_named
+from bench.cli._options import Finite, SuiteOrCommand, format_option, options_named
 from bench.cli._output import say
 from bench.common.errors import InputError
 
 
-class _SuiteOrCommand(click.Command):
-    """Its argument is a suite, or after `--` a command."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        at = args.index("--") if "--" in args else len(args)
-        left = super().parse_args(ctx, args[:at])
-        ctx.params["words"] = tuple(args[at + 1 :])
-        return left
-
-
-@click.command(name="shadow", cls=_SuiteOrCommand)
+@click.command(name="shadow", cls=SuiteOrCommand)
 @click.argument(
     "suite", metavar="[SUITE | -- COMMAND [ARG]...]", required=False, shell_complete=_complete.suites
 )

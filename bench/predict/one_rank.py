@@ -91,6 +91,8 @@ def _interpolated(micro_batch: int, seconds: dict[int, float]) -> float:
     if micro_batch in seconds:
         return seconds[micro_batch]
     near = sorted(seconds, key=lambda size: abs(size - micro_batch))[:2]
+    if 0 in (micro_batch, near[0]):  # only the script knows its batch
+        return seconds[near[0]]
     low, high = min(near), max(near)
     if seconds[low] < seconds[high]:
         share = (micro_batch - low) / (high - low)

@@ -8,11 +8,11 @@ from typing import Any
 
 from bench import strategies
 from bench.common.errors import InputError
-from bench.machine.slots import slots_per_node
+from bench.machine.slots import detect, slots_per_node
 from bench.plan.plan import plan
 from bench.plan.world_sizes import automatic
 from bench.predict.machine import Machine
-from bench.predict.memory import MemoryPerRank, ModelSize, memory_per_rank
+from bench.predict.memory import MemoryPerRank, memory_per_rank
 from bench.predict.model_probe import ProbedModel, model_key, probe_models
 from bench.predict.network import step_traffic, total
 from bench.predict.one_rank import Phases
@@ -22,6 +22,7 @@ from bench.records.run_spec import PlannedRun, RunSpec, Slots
 from bench.records.vocabulary import DeviceType
 from bench.shadow.shadow import shadow
 from bench.suite.models import ResolvedSuite
+from bench.suite.selection import world_sizes
 
 _KNOWN = ("single", "ddp", "fsdp", "fsdp1")
 """Strategies whose memory and traffic have formulas; a shadow finds those of others."""
@@ -92,13 +93,15 @@ def predictions(
 ) -> list[Prediction]:
     """One prediction per case and world size. Raises InputError if the suite cannot be planned."""
     runs = planned(suite, here, data_root)
-    specs = [run.spec for run in runs if run.skip_reason is None]
+    specs = [run.spec for run in runs if run.skip_reason is None and not run.spec.runs_a_script]
     models = (
         probe_models(specs, counts_flops=any(machine.flops_per_s(spec) for spec in specs)) if specs else {}
     )
     found = [
         Prediction(spec=run.spec, problem=run.skip_reason)
         if run.skip_reason is not None
+        else _by_shadow(run.spec, None, machine.phases(run.spec, None), machine)
+        if run.spec.runs_a_script
         else predict(run.spec, models[model_key(run.spec)], machine)
         for run in runs
     ]
@@ -113,6 +116,13 @@ def predictions(
             memory = predict(spec, models[model_key(spec)], machine).memory
             found[index] = dataclasses.replace(found[index], fsdp_bytes=memory.total if memory else None)
     return found
+
+
+def slots_here(ranks_per_node: int | None, world: str | None) -> Slots:
+    """Slots of nodes like those of `world`, as in 8x512, or with that many ranks, or like this one."""
+    sizes = world_sizes(world or "auto")
+    largest = max((size[1] for size in sizes if isinstance(size, tuple)), default=None)
+    return detect(ranks_per_node or largest)
 
 
 def planned(suite: ResolvedSuite, here: Slots, data_root: str | None) -> list[PlannedRun]:
@@ -141,10 +151,8 @@ def planned(suite: ResolvedSuite, here: Slots, data_root: str | None) -> list[Pl
 
 
 def _skipped_without_steps(run: PlannedRun) -> PlannedRun:
-    if run.skip_reason is not None:
+    if run.skip_reason is not None or run.spec.runs_a_script:
         return run
-    if run.spec.runs_a_script:
-        return dataclasses.replace(run, skip_reason="it runs a command, and only its script knows the model")
     if run.spec.train.float8:
         return dataclasses.replace(run, skip_reason="the time of products in float8 is not known")
     if run.spec.batch_per_rank:
@@ -163,7 +171,7 @@ def predict(spec: RunSpec, model: ProbedModel, machine: Machine) -> Prediction:
         return Prediction(spec=spec, problem=model.problem)
     phases = machine.phases(spec, model.flops_per_example)
     if spec.strategy not in _KNOWN:
-        return _by_shadow(spec, model.size, phases, machine)
+        return _by_shadow(spec, model.size.parameters, phases, machine)
     size = model.size
     traffic, unknown = step_traffic(spec, size.parameters, size.units)
     fabric = None if unknown else machine.fabric(spec)
@@ -185,13 +193,14 @@ def predict(spec: RunSpec, model: ProbedModel, machine: Machine) -> Prediction:
     )
 
 
-def _by_shadow(spec: RunSpec, size: ModelSize, phases: Phases | None, machine: Machine) -> Prediction:
+def _by_shadow(spec: RunSpec, parameters: int | None, phases: Phases | None, machine: Machine) -> Prediction:
     """Messages and memory from a shadow of rank 0. `phases`: those of a rank with the whole model; ranks that share a
-    batch divide them evenly, and the optimizer's as they divide the parameters."""
+    batch divide them evenly, and the optimizer's as they divide the parameters. `parameters`: those of the whole model;
+    null for a script, whose optimizer is then taken to be as slow as on one rank."""
     try:
         shadowed = shadow(spec)
     except InputError as error:
-        return Prediction(spec=spec, problem=str(error), parameters=size.parameters)
+        return Prediction(spec=spec, problem=str(error), parameters=parameters)
     fabric, memory, sent = machine.fabric(spec), shadowed.memory, shadowed.messages
     times = [
         None if fabric is None else fabric.sending(one.op, one.message_bytes, recorded_group(one))
@@ -208,14 +217,14 @@ def _by_shadow(spec: RunSpec, size: ModelSize, phases: Phases | None, machine: M
             data_s=phases.data_s,
             forward_s=phases.forward_s / spec.ranks_per_batch,
             backward_s=phases.backward_s / spec.ranks_per_batch,
-            optimizer_s=phases.optimizer_s * shadowed.parameters / size.parameters,
+            optimizer_s=phases.optimizer_s * (shadowed.parameters / parameters if parameters else 1),
         )
         step = recorded_stretches(spec, sent, divided)
     communication_s = total(None if one is None else one.seconds for one in times)
     return Prediction(
         spec=spec,
         problem=problem,
-        parameters=size.parameters,
+        parameters=parameters,
         memory=MemoryPerRank(
             parameters=memory.parameters + memory.buffers,
             gradients=memory.gradients,

@@ -43,7 +43,7 @@ def _table(sizes: list[Prediction]) -> list[str]:
     columns = [
         ("ranks", [_ranks(one) for one in sizes]),
         ("threads", threads if len(set(threads)) > 1 else []),
-        ("batch/rank", [str(one.spec.batch_per_rank) for one in sizes]),
+        ("batch/rank", [str(one.spec.batch_per_rank or "") for one in sizes]),
         *((part, [f"{getattr(one.memory, part) / unit:.3g}" for one in sizes]) for part in _MEMORY),
         ("fits", [{None: "", True: "yes", False: "no"}[one.fits] for one in sizes]),
         ("network", [_ms(one.time.communication_s) if one.time and one.messages else "" for one in sizes]),

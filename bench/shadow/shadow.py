@@ -18,6 +18,7 @@ from bench.records.run_spec import RunSpec
 from bench.shadow.records import Shadow
 from bench.strategies._layout import Layout
 from bench.strategies._meshed import MeshedStrategy
+from bench.workloads.command import filled_for
 
 _SITE = Path(__file__).parent / "site"
 """The folder whose `sitecustomize` makes a Python program a shadow."""
@@ -29,6 +30,16 @@ def shadow(spec: RunSpec, rank: int = 0, *, timeout_s: float = 600.0) -> Shadow:
 
     Raises InputError if the run cannot be shadowed: the message says why, and the remedy."""
     name = spec.case_name
+    if spec.runs_a_script:
+        words, variables = filled_for(spec)
+        return shadow_of_script(
+            words,
+            world_size=spec.world_size,
+            ranks_per_node=spec.ranks_per_node,
+            variables=variables,
+            cwd=spec.workload_options["cwd"],
+            timeout_s=timeout_s,
+        )
     if not strategies.lays_models(spec.strategy):
         raise InputError(f"{name}: {label(spec.strategy)} trains no model: shadow a case that trains one")
     layout = layout_of(spec)
@@ -53,16 +64,23 @@ def layout_of(spec: RunSpec) -> Layout | None:
 
 
 def shadow_of_script(
-    words: Sequence[str], *, world_size: int, ranks_per_node: int, timeout_s: float = 600.0
+    words: Sequence[str],
+    *,
+    world_size: int,
+    ranks_per_node: int,
+    variables: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+    timeout_s: float = 600.0,
 ) -> Shadow:
-    """The same of rank 0 of a training script, started by the command `words`.
+    """The same of rank 0 of a training script, started by the command `words` in the folder `cwd`, by default the
+    current one, with these environment variables.
 
     Raises InputError if the script cannot be shadowed."""
     name = " ".join(words)
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "answer.json")
         job = {"world_size": world_size, "ranks_per_node": ranks_per_node, "answer": str(answer)}
-        done = _run(words, _script_environment(job), name, timeout_s)
+        done = _run(words, _script_environment(job, variables or {}), name, timeout_s, cwd=cwd)
         if not answer.exists():
             why = f": {_last_line(done)}" if done.returncode and done.stderr.strip() else ""
             raise InputError(
@@ -72,11 +90,12 @@ def shadow_of_script(
         return _shadow(json.loads(answer.read_text()), name)
 
 
-def _script_environment(job: Mapping[str, Any]) -> dict[str, str]:
-    """The variables of torchrun for rank 0, over the caller's own."""
-    path = [str(_SITE), os.environ.get("PYTHONPATH", ""), str(_ROOT)]
+def _script_environment(job: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables of torchrun for rank 0, over the case's `variables` and the caller's own."""
+    path = [str(_SITE), variables.get("PYTHONPATH", os.environ.get("PYTHONPATH", "")), str(_ROOT)]
     return {
         **os.environ,
+        **variables,
         "RANK": "0",
         "LOCAL_RANK": "0",
         "GROUP_RANK": "0",
@@ -93,12 +112,19 @@ def _script_environment(job: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _run(
-    words: Sequence[str], environment: Mapping[str, str], name: str, timeout_s: float, *, question: str = ""
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    name: str,
+    timeout_s: float,
+    *,
+    question: str = "",
+    cwd: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             words,
             env=environment,
+            cwd=cwd,
             input=question,
             capture_output=True,
             text=True,

@@ -9,13 +9,12 @@ from typing import Any
 
 from bench.common.errors import InputError
 from bench.common.own_part import label
-from bench.machine.slots import detect
-from bench.predict.predict import planned
+from bench.predict.predict import planned, slots_here
 from bench.records.run_spec import RunSpec
 from bench.shadow import shadow_text
 from bench.shadow.records import Shadow
 from bench.shadow.shadow import layout_of, shadow, shadow_of_script
-from bench.suite.models import ResolvedSuite, world_text
+from bench.suite.models import world_text
 from bench.suite.resolve import load_suite
 from bench.suite.selection import Selection, world_sizes
 
@@ -65,18 +64,8 @@ def shadows_of_suite(name: str | None, options: Mapping[str, Any]) -> list[Shado
         )
     selecting = ("quick", "cases", "settings", "vary", "world", "device")
     suite = load_suite(name, Selection(**{key: options[key] for key in selecting}))
-    return [_shadowed(run.spec, run.skip_reason, options["timeout_s"]) for run in _runs(suite, options)]
-
-
-def _runs(suite: ResolvedSuite, options: Mapping[str, Any]) -> list[Any]:
-    """Slots of nodes like those of --world NxM, or of --ranks-per-node, or like this one."""
-    largest = max((per_node for per_node in _ranks_per_node(options["world"])), default=None)
-    here = detect(options["ranks_per_node"] or largest)
-    return planned(suite, here, options["data_root"])
-
-
-def _ranks_per_node(world: str | None) -> list[int]:
-    return [size[1] for size in world_sizes(world or "auto") if isinstance(size, tuple)]
+    runs = planned(suite, slots_here(options["ranks_per_node"], options["world"]), options["data_root"])
+    return [_shadowed(run.spec, run.skip_reason, options["timeout_s"]) for run in runs]
 
 
 def _shadowed(spec: RunSpec, skip_reason: str | None, timeout_s: float) -> Shadowed:

@@ -31,10 +31,10 @@ class Document:
 def suite_of_command(
     words: Sequence[str], *, name: str | None, variables: Sequence[str], options: Mapping[str, Any]
 ) -> Document:
-    """The suite of these options of `bench run`, by their names in bench/cli/run.py; null: the default.
+    """The suite of these options of `bench run`, by their names in bench/cli/run.py; missing or null: the default.
 
     Raises InputError."""
-    options = {**options, **{key: value for key, value in DEFAULTS.items() if options[key] is None}}
+    options = {**options, **{key: value for key, value in DEFAULTS.items() if options.get(key) is None}}
     if name is not None and not _NAME.fullmatch(name):
         raise InputError(f"--name {name!r}: give letters, digits, '_', '.' and '-', 80 at most")
     chosen = name or script_name(tuple(words))
@@ -44,7 +44,7 @@ def suite_of_command(
         "env": (_variables(variables), "--env"),
     }
     for key in ("cwd", "isolate", "step_optimizer", "examples_per_step"):
-        if options[key] is not None:
+        if options.get(key) is not None:
             workload[key] = (options[key], _option(key))
     case: dict[str, Any] = {
         "name": (_CASE, "COMMAND"),
@@ -52,7 +52,7 @@ def suite_of_command(
         "scaling": (options["scaling"], "--scaling"),
     }
     for key in ("batch_per_rank", "global_batch", "device"):
-        if options[key] is not None:
+        if options.get(key) is not None:
             case[key] = (options[key], _option(key))
     measure = {key: (options[key], _option(key)) for key in ("warmup", "steps", "repeats")}
     measure["timeout_s"] = (options["timeout_s"], "--timeout")

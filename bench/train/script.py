@@ -16,7 +16,7 @@ import bench.probe
 from bench.records.run_spec import RunSpec
 from bench.train import selfcheck, transport
 from bench.train.rank_job import NO_PROGRAM, RankJob
-from bench.workloads.command import filled
+from bench.workloads.command import filled_for
 
 PROBE_FOLDER = Path(bench.probe.__file__).parent
 _OF_A_LAUNCHER = ("TORCHELASTIC_", "OMPI_", "PMIX_", "PMI_", "MPI_LOCAL", "HYDI_")
@@ -26,9 +26,8 @@ would wait for torchrun's store, and any MPI library."""
 
 def become(job: RankJob, spec: RunSpec) -> NoReturn:
     """Replace this process, which is a rank already, by the command. Exits with NO_PROGRAM if it cannot be started."""
-    options, values = spec.workload_options, _values(spec)
-    command = [filled(word, values) for word in options["command"]]
-    added = {name: filled(text, values) for name, text in options["env"].items()}
+    options = spec.workload_options
+    command, added = filled_for(spec)
     environment = _environment(job, spec, os.environ, added)
     signal.signal(
         signal.SIGUSR1, signal.SIG_IGN
@@ -73,20 +72,6 @@ def program_of(name: str, environment: Mapping[str, str], cwd: str | None = None
     if found is None:
         raise FileNotFoundError(2, os.strerror(2), name)
     return found
-
-
-def _values(spec: RunSpec) -> dict[str, Any]:
-    names = (
-        "batch_per_rank",
-        "global_batch",
-        "world_size",
-        "nodes",
-        "ranks_per_node",
-        "threads",
-        "repeat",
-        "seed",
-    )
-    return {name: getattr(spec, name) for name in names}
 
 
 def _environment(

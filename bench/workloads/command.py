@@ -6,15 +6,27 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from bench.common.errors import InputError
 
-_PLACEHOLDER = re.compile(
-    r"\{(batch_per_rank|global_batch|world_size|nodes|ranks_per_node|threads|repeat|seed)\}"
+if TYPE_CHECKING:
+    from bench.records.run_spec import RunSpec
+
+_VALUES = (
+    "batch_per_rank",
+    "global_batch",
+    "world_size",
+    "nodes",
+    "ranks_per_node",
+    "threads",
+    "repeat",
+    "seed",
 )
+"""Values of a run that its command may have."""
+_PLACEHOLDER = re.compile(rf"\{{({'|'.join(_VALUES)})\}}")
 OF_THE_BATCH = ("batch_per_rank", "global_batch")
 """Placeholders that need a batch in the case."""
 _OWN_VARIABLES = (
@@ -110,6 +122,14 @@ def placeholders(options: Mapping[str, Any]) -> set[str]:
 def filled(text: str, values: Mapping[str, Any]) -> str:
     """The text with the values of its placeholders; other braces stay."""
     return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)
+
+
+def filled_for(spec: RunSpec) -> tuple[list[str], dict[str, str]]:
+    """The words of the run's command, and the variables that it sets."""
+    values = {name: getattr(spec, name) for name in _VALUES}
+    options = spec.workload_options
+    words = [filled(word, values) for word in options["command"]]
+    return words, {name: filled(text, values) for name, text in options["env"].items()}
 
 
 def _script_file(command: tuple[str, ...], cwd: str | None) -> str | None:

@@ -196,6 +196,9 @@ ELSEWHERE = {
     "mpiexec -n 2 --map-by ppr:1:node --bind-to none bench suite ddpm_scaling": "test_any_launcher.py, on one node",
     "mpiexec -n 2 -ppn 1 bench run -- python train.py": "test_any_launcher.py, on one node",
     "bench shadow --world 8x512 -- python train.py": "tests/unit/shadow/test_shadow.py",
+    "bench run --world 1 -- python train.py": "test_predict.py",
+    "bench predict --world 8x8 --bus-gbps 25 --latency-us 20 -- python train.py": "test_predict.py",
+    "bench predict --world 8x8 -- python train.py": "test_predict.py",
     **{command: "cluster/test_cluster_page.py" for command in shown_commands() if needs_a_cluster(command)},
 }
 """Command in the document -> test that runs it."""

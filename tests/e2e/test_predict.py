@@ -43,6 +43,28 @@ SUITE = {
     ],
 }  # fmt: skip
 PARAMETERS = 64 * 256 + 256 + 256 * 64 + 64
+SLEEP_S = 0.02
+SCRIPT = f"""
+import os
+import time
+
+import torch
+from torch import distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+
+model = nn.Linear(64, 10)
+if int(os.environ["WORLD_SIZE"]) > 1:
+    distributed.init_process_group("gloo")
+    model = DistributedDataParallel(model)
+model.register_forward_hook(lambda *_: time.sleep({SLEEP_S}))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+while True:
+    time.sleep({SLEEP_S})
+    batch = torch.randn(8, 64)
+    optimizer.zero_grad()
+    model(batch).square().mean().backward()
+    optimizer.step()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +159,7 @@ def test_what_has_no_step_or_no_batch_says_so(tmp_path: Path, suite: str, said: 
         (("--latency-us", "5"), "--latency-us: only with --bus-gbps"),
         (("--memory", "80 gigs"), "--memory 80 gigs: give a size as in 80GiB"),
         (("--world", "0"), "--world 0"),
+        (("--", "python", "train.py"), "and the command python are both given: leave one of them out"),
     ],
 )
 def test_an_option_that_makes_no_sense_ends_with_2(
@@ -176,6 +199,34 @@ def test_a_step_whose_messages_may_hide_more_is_an_upper_bound(meshes: list[str]
     )
     assert done.returncode == 0, done.stderr
     assert re.search(r" at most [\d,.]+  +at least [\d.]+ %$", done.stdout, re.MULTILINE)
+
+
+def test_a_script_is_predicted_by_a_shadow_and_a_measured_rank(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    bench = [sys.executable, "-m", "bench"]
+    command = ["--results", str(tmp_path / "r"), "--", sys.executable, "train.py"]
+    run = [*bench, "run", "--world", "1", "--repeats", "1", "--warmup", "2", "--steps", "6", *command]
+    measured = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert measured.returncode == 0, measured.stderr
+    words = [*bench, "predict", "--world", "8x8", "--bus-gbps", "1", "--json", *command]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)["predictions"]
+    assert (found["problem"], found["world_size"], found["nodes"]) == (None, 64, 8)
+    gradient_bytes = 4 * (64 * 10 + 10)
+    # DDP's first gradients may have a bucket of their own
+    assert (found["messages"], found["message_bytes"]) in ((1, gradient_bytes), (2, gradient_bytes))
+    assert found["memory_per_rank_bytes"]["gradients"] == gradient_bytes
+    assert found["computation_s"] >= 2 * SLEEP_S  # forward, and what no phase has
+    assert found["step_s"] == pytest.approx(found["computation_s"] + found["communication_s"])
+    assert found["step_is_upper_bound"] is True
+
+
+def test_a_node_has_as_many_ranks_as_the_world_says(suite: Path) -> None:
+    done = predict(suite, "--json", "--case", "ddp", "--world", "8x8")
+    assert done.returncode == 0, done.stderr
+    (ddp,) = json.loads(done.stdout)["predictions"]
+    assert (ddp["problem"], ddp["nodes"], ddp["ranks_per_node"]) == (None, 8, 8)
 
 
 def test_one_measured_rank_says_how_long_its_phases_take(tmp_path: Path) -> None:

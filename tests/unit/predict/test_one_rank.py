@@ -48,6 +48,11 @@ def test_another_batch_is_on_the_line_through_two_measured_ones() -> None:
     assert found("ddp", 2, 2, runs[0]).forward_s == pytest.approx(5.0 / 4)
 
 
+def test_a_batch_that_only_the_script_knows_takes_as_long_as_the_measured_one() -> None:
+    assert found("ddp", 2, 0, measured("ddp", 8, 5.0, 1.0)).forward_s == 5.0
+    assert found("ddp", 2, 8, measured("ddp", 0, 5.0, 1.0)).forward_s == 5.0
+
+
 def test_batches_that_noise_orders_say_nothing_about_a_slope() -> None:
     """A line through them would reach 0, and below."""
     falling = [measured("ddp", 1, 0.010, 1.0), measured("ddp", 2, 0.009, 1.0)]
