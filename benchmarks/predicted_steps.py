@@ -71,6 +71,20 @@ class Layer(nn.Module):
         return Wait.apply(x, self.weight)
 
 
+class First(nn.Module):
+    def __init__(self, layers):
+        super().__init__()
+        self.layers = layers
+
+    def forward(self, _, x):
+        return self.layers(x)
+
+
+class Later(First):
+    def forward(self, x, _):
+        return self.layers(x)
+
+
 class Waiting:
     dataset_size = 1024
 
@@ -80,6 +94,11 @@ class Waiting:
     def blocks(self, model):
         return list(model.children())
 
+    def stages(self, model, count):
+        each = len(model) // count
+        parts = [model[each * i : each * (i + 1)] for i in range(count)]
+        return [First(parts[0]), *map(Later, parts[1:])]
+
     def batch(self, places, keys):
         return {"x": torch.ones(len(places), 8, requires_grad=True)}
 
@@ -87,7 +106,7 @@ class Waiting:
         return model(batch["x"]).mean()
 """
 """Layers that wait for a fixed time instead of computing, so that cores need not be free."""
-SIZES = {"heads": 4, "layers": 4, "sequence_length": 64, "validation_examples": 8}
+SIZES = {"heads": 4, "layers": 4, "sequence_length": 64, "validation_examples": 8, "tie_embeddings": False}
 MODELS: dict[str, dict[str, Any]] = {
     "small": {"name": "transformer_lm", "preset": "124m", **SIZES, "d_model": 128, "vocab_size": 1024},
     "large": {"name": "transformer_lm", "preset": "124m", **SIZES, "d_model": 256, "vocab_size": 2048},
@@ -98,6 +117,11 @@ STRATEGIES: dict[str, Any] = {
     "ddp_small_buckets": {"name": "ddp", "bucket_cap_mb": 2},
     "fsdp": "fsdp",
     "fsdp_grad_op": {"name": "fsdp", "reshard": "grad_op"},
+}
+PIPELINES: dict[str, Any] = {
+    "pp": "pp",
+    "pp_gpipe": {"name": "pp", "schedule": "gpipe"},
+    "pp_zero_bubble": {"name": "pp", "schedule": "zero_bubble"},
 }
 MEASURED = """
 SELECT case_name, nodes, median(examples_per_step / throughput), count(*), stddev(step_ms_mean) / avg(step_ms_mean)
@@ -139,6 +163,19 @@ def suite(models: list[str], steps: int) -> dict[str, Any]:
         }
         for model in models
         for name, strategy in STRATEGIES.items()
+    ] + [
+        {
+            "name": f"{model}_{name}",
+            "workload": MODELS[model],
+            "strategy": strategy,
+            "scaling": "none",
+            "batch_per_rank": 8,
+            "world": [ranks],
+            "train": {"accumulate": 4},
+        }
+        for model in models
+        for ranks, strategies in ((1, {"single_accumulated": "single"}), (2, PIPELINES))
+        for name, strategy in strategies.items()
     ]
     return {
         "title": "Predicted steps",
@@ -267,7 +304,7 @@ def main() -> None:
             f"| {row.network} | {row.case} | {1e3 * row.predicted_s:.0f} | {1e3 * row.measured_s:.0f} | "
             f"{row.error:+.0%} | {row.spread:.0%} over {row.repeats} |"
         )
-    for strategy in ("ddp", "fsdp", ""):
+    for strategy in ("ddp", "fsdp", "pp", ""):
         errors = [abs(row.error) for row in rows if strategy in row.case]
         print(f"{strategy or 'all'}: median error {median(errors):.0%}, worst {max(errors):.0%}")
 

@@ -204,9 +204,12 @@ class Fabric:
         return None if sending is None else traffic.messages * sending.seconds
 
     def sending(self, op: str, message_bytes: float, group: Group) -> Sending | None:
-        """One message; null as in `seconds`."""
+        """One message; null as in `seconds`. One from rank to rank (`send`, `recv`) is taken to be as fast as a
+        broadcast between two."""
         if group.ranks == 1:
             return Sending(seconds=0.0)
+        if op in ("send", "recv"):
+            op, group = "broadcast", Group(group.name, 2, group.nodes)
         line = self._line(op, group.ranks, group.nodes)
         if line is None:
             return None

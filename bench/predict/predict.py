@@ -16,18 +16,19 @@ from bench.predict.memory import MemoryPerRank, memory_per_rank
 from bench.predict.model_probe import ProbedModel, model_key, probe_models
 from bench.predict.network import step_traffic, total
 from bench.predict.one_rank import Phases
+from bench.predict.pipeline_time import pipeline_time
 from bench.predict.step_messages import recorded_group, recorded_stretches, stretches
 from bench.predict.step_time import StepTime, step_time
 from bench.records.run_spec import PlannedRun, RunSpec, Slots
 from bench.records.vocabulary import DeviceType
-from bench.shadow.shadow import shadow
+from bench.shadow.shadow import layout_of, shadow
 from bench.suite.models import ResolvedSuite
 from bench.suite.selection import world_sizes
 
 _KNOWN = ("single", "ddp", "fsdp", "fsdp1")
 """Strategies whose memory and traffic have formulas; a shadow finds those of others."""
-_WAITING = ("tp",)
-"""Strategies whose ranks wait for each message at once, as the simulation of a shadow's messages takes them to do."""
+_SIMULATED = ("tp", "pp")
+"""Strategies without formulas of which it is known what waits for a message: under `tp` the rank itself, at once."""
 _UNLIMITED = 1_000_000
 """Nodes, and ranks of a node without a known number of slots."""
 
@@ -206,12 +207,14 @@ def _by_shadow(spec: RunSpec, parameters: int | None, phases: Phases | None, mac
         None if fabric is None else fabric.sending(one.op, one.message_bytes, recorded_group(one))
         for one in sent
     ]
+    pipeline = None if shadowed.stages is None else layout_of(spec)
     problem = None
-    if shadowed.stages is not None:
-        problem = "only the messages and the memory of a pipeline are predicted, not its time"
+    if pipeline is not None and pipeline.pp < spec.world_size:
+        problem = "the time of a pipeline is predicted only without other dimensions"
     elif fabric is not None and None in times:
         problem = f"{sent[times.index(None)].op} was never timed between as many nodes"
-    step = None
+    communication_s = total(None if one is None else one.seconds for one in times)
+    time = StepTime(communication_s=communication_s, computation_s=None)
     if phases is not None and problem is None:
         divided = Phases(
             data_s=phases.data_s,
@@ -219,8 +222,11 @@ def _by_shadow(spec: RunSpec, parameters: int | None, phases: Phases | None, mac
             backward_s=phases.backward_s / spec.ranks_per_batch,
             optimizer_s=phases.optimizer_s * (shadowed.parameters / parameters if parameters else 1),
         )
-        step = recorded_stretches(spec, sent, divided)
-    communication_s = total(None if one is None else one.seconds for one in times)
+        cores = machine.cores(spec)
+        if pipeline is None:
+            time = step_time(recorded_stretches(spec, sent, divided), communication_s, fabric, cores)
+        else:
+            time = pipeline_time(spec, pipeline, sent, divided, communication_s, fabric, cores)
     return Prediction(
         spec=spec,
         problem=problem,
@@ -235,8 +241,8 @@ def _by_shadow(spec: RunSpec, parameters: int | None, phases: Phases | None, mac
         memory_bytes=machine.memory_bytes(spec),
         messages=len(sent),
         message_bytes=sum(one.message_bytes for one in sent),
-        time=step_time(step, communication_s, fabric, machine.cores(spec)),
-        step_is_upper_bound=spec.strategy not in _WAITING and bool(sent),
+        time=time,
+        step_is_upper_bound=spec.strategy not in _SIMULATED and bool(sent),
     )
 
 

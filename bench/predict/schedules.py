@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from bench.predict.timeline import Computation
+from bench.predict.timeline import Computation, Group, Message, Work
 from bench.strategies._layout import Schedule
 
 Part = Literal["forward", "backward", "backward_input", "backward_weight"]
@@ -71,24 +71,59 @@ def order(
 
 
 def works(
-    schedule: Schedule, *, ranks: int, stages_per_rank: int, micro_batches: int, seconds: Mapping[Part, float]
-) -> list[Computation]:
-    """All work of a pipeline whose stages are alike and send in no time. `seconds`: of each part in one stage.
+    schedule: Schedule,
+    *,
+    ranks: int,
+    stages_per_rank: int,
+    micro_batches: int,
+    seconds: Mapping[Part, float],
+    message_bytes: float = 0.0,
+    ranks_per_node: int | None = None,
+    cores: float = 0.0,
+) -> list[Work]:
+    """All work of a pipeline whose stages are alike. `seconds`: of each part in one stage; `message_bytes`: of the
+    message from a stage to the next one in forward, and back in backward; `ranks_per_node` null: all are on one node;
+    `cores`: CPU cores that computation keeps busy.
 
     Nothing waits for the gradient of the first stage's input, so torch computes all of that stage's backward in
     `backward_weight`."""
     last = ranks * stages_per_rank - 1
+    of_a_node = ranks_per_node or ranks
 
     def name(action: Action) -> str:
         return f"{action.part} {action.stage} {action.micro_batch}"
 
+    def from_stage(part: Part, stage: int, number: int) -> tuple[str, ...]:
+        return (f"message of {name(Action(part, stage, number))}",)
+
     def after(action: Action) -> tuple[str, ...]:
         part, stage, number = action.part, action.stage, action.micro_batch
         if part == "forward":
-            return () if stage == 0 else (name(Action("forward", stage - 1, number)),)
+            return () if stage == 0 else from_stage("forward", stage - 1, number)
         if part == "backward_weight":
             return (name(Action("backward_input", stage, number)),)
-        return (name(Action("forward", stage, number) if stage == last else Action(part, stage + 1, number)),)
+        if stage == last:
+            return (name(Action("forward", stage, number)),)
+        return from_stage(part, stage + 1, number)
+
+    def sent(action: Action, rank: int) -> list[Work]:
+        """The message that follows the action, if there is one."""
+        forward = action.part == "forward"
+        if action.part == "backward_weight" or action.stage == (last if forward else 0):
+            return []
+        to = (rank + 1 if forward else rank - 1) % ranks
+        group = Group(f"{rank} to {to}", 2, 1 + (rank // of_a_node != to // of_a_node))
+        (message,) = from_stage(action.part, action.stage, action.micro_batch)
+        return [
+            Message(
+                name=message,
+                op="send",
+                message_bytes=message_bytes,
+                group=group,
+                rank=rank,
+                after=(name(action),),
+            )
+        ]
 
     def seconds_of(action: Action) -> float:
         if action.stage > 0 or not action.part.startswith("backward_"):
@@ -97,9 +132,13 @@ def works(
         return both if action.part == "backward_weight" else 0.0
 
     return [
-        Computation(name=name(one), seconds=seconds_of(one), rank=rank, after=after(one))
+        work
         for rank in range(ranks)
         for one in order(
             schedule, rank, ranks=ranks, stages_per_rank=stages_per_rank, micro_batches=micro_batches
+        )
+        for work in (
+            Computation(name=name(one), seconds=seconds_of(one), rank=rank, cores=cores, after=after(one)),
+            *sent(one, rank),
         )
     ]

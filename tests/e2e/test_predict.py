@@ -193,6 +193,22 @@ def test_a_strategy_without_formulas_is_predicted_by_a_shadow(meshes: list[str])
     assert tp["memory_per_rank_bytes"]["parameters"] < 4 * tp["parameters"]
 
 
+def test_a_pipeline_waits_for_its_first_and_last_micro_batch(meshes: list[str]) -> None:
+    done = subprocess.run(
+        [*meshes, "--case", "pp_gpipe", "--world", "2", "--bus-gbps", "1e6", "--latency-us", "0", "--json"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (pp,) = json.loads(done.stdout)["predictions"]
+    assert pp["problem"] is None
+    # of rank 0: each is sent, its gradient is received, and the norm of all gradients is a sum over the stages
+    micro_batches = (pp["messages"] - 1) / 2
+    assert micro_batches == 4
+    # data and the optimizer take no time where FLOPs / speed is the time of computation
+    assert pp["step_s"] == pytest.approx(pp["computation_s"] * (1 + 1 / micro_batches), rel=1e-3)
+    assert pp["step_is_upper_bound"] is False
+
+
 def test_a_step_whose_messages_may_hide_more_is_an_upper_bound(meshes: list[str]) -> None:
     done = subprocess.run(
         [*meshes, "--case", "tp_ddp", "--world", "4"], capture_output=True, text=True, check=False

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.predict.schedules import Action, Part, order, works
-from bench.predict.timeline import Sending, Timeline, simulate
+from bench.predict.timeline import Message, Sending, Timeline, simulate
 from bench.strategies._layout import Schedule
 
 SECONDS: dict[Part, float] = {"forward": 1.0, "backward": 2.0, "backward_input": 1.0, "backward_weight": 1.0}
@@ -51,6 +51,27 @@ def test_zero_bubble_of_equal_parts_is_idle_a_third_as_long_as_1f1b() -> None:
         timeline = pipeline("zero_bubble", ranks, 1, 16)
         assert timeline.idle_s(0) == pytest.approx(ranks - 1)
         assert pipeline("1f1b", ranks, 1, 16).idle_s(0) == pytest.approx(3 * (ranks - 1))
+
+
+@pytest.mark.parametrize("schedule", ["gpipe", "1f1b"])
+def test_the_first_and_the_last_message_of_two_stages_lengthen_the_step(schedule: Schedule) -> None:
+    """All others travel while both ranks compute, except under 1F1B: two micro-batches have a round trip."""
+    micro_batches, message_s = 8, 0.25
+    made = works(
+        schedule, ranks=2, stages_per_rank=1, micro_batches=micro_batches, seconds=SECONDS, message_bytes=1.0
+    )
+    messages = [work for work in made if isinstance(work, Message)]
+    assert {work.group.name: work.rank for work in messages} == {"0 to 1": 0, "1 to 0": 1}
+    assert len(messages) == 2 * micro_batches
+    step_s = simulate(made, lambda one: Sending(seconds=message_s * one.message_bytes)).step_s
+    waits = {"gpipe": 2, "1f1b": micro_batches}[schedule]
+    assert step_s == pytest.approx((micro_batches + 1) * 3.0 + waits * message_s)
+
+
+def test_stages_on_different_nodes_send_between_nodes() -> None:
+    made = works("1f1b", ranks=4, stages_per_rank=1, micro_batches=4, seconds=SECONDS, ranks_per_node=2)
+    nodes = {work.group.name: work.group.nodes for work in made if isinstance(work, Message)}
+    assert nodes == {"0 to 1": 1, "1 to 0": 1, "1 to 2": 2, "2 to 1": 2, "2 to 3": 1, "3 to 2": 1}
 
 
 @pytest.mark.parametrize("schedule", ["interleaved", "zero_bubble"])

@@ -1,0 +1,69 @@
+"""Time of one optimizer step of a pipeline: the work of all its ranks, and the messages between their stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.predict.network import Fabric
+from bench.predict.one_rank import Phases
+from bench.predict.schedules import Part, works
+from bench.predict.step_messages import recorded_group
+from bench.predict.step_time import Cores, StepTime
+from bench.predict.timeline import Group, Sending, simulate
+from bench.records.run_spec import RunSpec
+from bench.shadow.records import Message as Recorded
+from bench.strategies._layout import Layout
+
+
+def pipeline_time(
+    spec: RunSpec,
+    layout: Layout,
+    sent: Sequence[Recorded],
+    phases: Phases,
+    communication_s: float | None,
+    fabric: Fabric | None,
+    cores: Cores,
+) -> StepTime:
+    """`sent`: messages of a rank's shadow; `phases`: those of a rank, which has an equal part of the layers;
+    `communication_s`: null if the time of a message is unknown. The time that communication adds includes the wait for
+    other stages."""
+    micro_batches, stages = spec.train.accumulate, layout.stages_per_rank
+    computation_s = phases.optimizer_s + micro_batches * (
+        phases.data_s + phases.forward_s + phases.backward_s
+    )
+    if communication_s is None:
+        return StepTime(communication_s=None, computation_s=computation_s)
+    seconds: dict[Part, float] = {
+        "forward": phases.forward_s / stages,
+        "backward": phases.backward_s / stages,
+        "backward_input": phases.backward_s / stages / 2,
+        "backward_weight": phases.backward_s / stages / 2,
+    }
+    made = works(
+        layout.schedule,
+        ranks=layout.pp,
+        stages_per_rank=stages,
+        micro_batches=micro_batches,
+        seconds=seconds,
+        message_bytes=max(one.message_bytes for one in sent if one.op == "send"),
+        ranks_per_node=spec.ranks_per_node,
+        cores=cores.computing,
+    )
+
+    def sending(op: str, message_bytes: float, group: Group) -> Sending:
+        found = None if fabric is None else fabric.sending(op, message_bytes, group)
+        return found or Sending(seconds=0.0)
+
+    timeline = simulate(made, lambda one: sending(one.op, one.message_bytes, one.group), cores.of_a_rank)
+    step_s = micro_batches * phases.data_s + timeline.step_s + phases.optimizer_s
+    # those among all stages, such as the norm of all gradients
+    step_s += sum(
+        sending(one.op, one.message_bytes, recorded_group(one)).seconds
+        for one in sent
+        if one.op not in ("send", "recv")
+    )
+    return StepTime(
+        communication_s=communication_s,
+        computation_s=computation_s,
+        exposed_s=max(0.0, step_s - computation_s),
+    )
