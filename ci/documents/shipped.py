@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from analysis.wording.plain_text import counted
 from bench.common.paths import suites_folder
 from bench.plan.plan_text import repeats_text
-from bench.suite.models import ResolvedSuite
+from bench.suite.models import Case, ResolvedSuite
 from bench.suite.resolve import load_suite
 from bench.suite.selection import Selection
 from ci.documents.markdown import code, table
@@ -26,15 +27,15 @@ def _suite(path: Path) -> str:
         world = ", ".join(
             str(size) if not isinstance(size, tuple) else f"{size[0]}x{size[1]}" for size in case.world
         )
-        batch = _batch(case.batch_per_rank, case.global_batch)
+        batch = _batch(case)
         rows.append(
             (
                 code(case.name), case.strategy.name, case.scaling, world, batch,
-                _batch(small.batch_per_rank, small.global_batch),
+                _batch(small),
             )
         )  # fmt: skip
     head = ("case", "strategy", "scaling", "ranks", "batch", "batch with `--quick`")
-    lines = [f"### {path.stem}", "", f"{full.title}. {' '.join(full.why.split())}", ""]
+    lines = [f"### {path.stem}", "", f"{_sentence(full.title)} {' '.join(full.why.split())}", ""]
     lines += [
         f"Protocol: {_protocol(full)}; with `--quick` {_protocol(quick)}.",
         "",
@@ -42,21 +43,26 @@ def _suite(path: Path) -> str:
     return "\n".join([*lines, table(head, rows)])
 
 
-def _batch(per_rank: int | None, whole: int | None) -> str:
+def _sentence(title: str) -> str:
+    return title if title.endswith("?") else f"{title}."
+
+
+def _batch(case: Case) -> str:
+    per_rank, whole = case.batch_per_rank, case.global_batch
     if per_rank is None and whole is None:
-        return "the largest that fits"
+        return "the largest that fits" if case.find_batch else "none"
     return f"{per_rank:,} per rank" if per_rank else f"{whole:,} in all"
 
 
 def _protocol(suite: ResolvedSuite) -> str:
     """The protocol of the suite's first case; if cases differ in repeats, all numbers, the smallest first."""
     measure = suite.cases[0].measure
-    span = f"{measure.steps} steps" if measure.steps else f"{measure.epochs} epochs"
+    span = counted(measure.steps, "steps") if measure.steps else counted(measure.epochs or 0, "epochs")
     every = sorted((case.measure for case in suite.cases), key=lambda each: each.repeats)
     repeats = " or ".join(
         dict.fromkeys(repeats_text(each.fewest_repeats, each.most_repeats) for each in every)
     )
-    return f"{measure.warmup} warm-up steps, {span}, {repeats} repeats"
+    return f"{counted(measure.warmup, 'warm-up steps')}, {span}, {repeats} repeat{'s' * (repeats != '1')}"
 
 
 def examples() -> str:
