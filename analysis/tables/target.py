@@ -31,7 +31,7 @@ def target_tables(rows: Sequence[Row]) -> Iterator[Table]:
                 Column("examples", _least("examples"), number=True),
                 Column("s", _least("seconds"), number=True),
                 Column("speed ×", _factor("throughput", with_intervals)),
-                Column("needs ×", _factor("examples", with_intervals)),
+                Column("progress ×", _factor("examples", with_intervals)),
                 Column("clock =", _factor("share", with_intervals)),
                 Column("efficiency [95 %]" if unit else "efficiency %", _efficiency(unit)),
             ],

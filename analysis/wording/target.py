@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 from analysis.database.rows import Row
 from analysis.wording.numbers import estimate, telling_estimate
-from analysis.wording.plain_text import number
+from analysis.wording.plain_text import number as number_text
 
 Name = Callable[[str], str]
 """Quotes an untrusted name for a format."""
 FACTORS = {
     "throughput": "throughput per worker",
-    "examples": "examples needed",
+    "examples": "progress per example",
     "share": "clock spent training",
 }
 """Factor -> its words."""
@@ -21,32 +21,33 @@ TONES = {"at most": "≤", "at least": "≥"}
 
 def factor(row: Row, name: str, *, with_interval: bool = True) -> str:
     """`1.57 [1.18, 2.09]`, `≤ 0.42` where only an end is known; empty if nothing is."""
-    return _shown(row, f"{name}_factor", 1, with_interval)
+    return " ".join(filter(None, _shown(row, f"{name}_factor", 1, with_interval)))
 
 
 def efficiency(row: Row, unit: str = " %") -> str:
     """`34 % [23, 48]`, `≤ 42 %`; empty if nothing is known."""
     if row["is_baseline"]:
         return f"100{unit}"
-    value, _, interval = _shown(row, "efficiency", 100, True).partition(" [")
-    return f"{value}{unit}{' [' + interval if interval else ''}" if value else ""
+    number, after = _shown(row, "efficiency", 100, True)
+    return " ".join(filter(None, (f"{number}{unit}", after))) if number else ""
 
 
-def _shown(row: Row, field: str, times: float, with_interval: bool) -> str:
+def _shown(row: Row, field: str, times: float, with_interval: bool) -> tuple[str, str]:
+    """The number, and its interval or `too noisy`; empty if there is none."""
     value, ends = row[field], [row[f"{field}_{end}"] for end in ("lo", "hi")]
     if value is None:
         end = ends[1] if row["bound"] == "at most" else ends[0] if row["bound"] == "at least" else None
-        return "" if end is None else f"{TONES[row['bound']]} {estimate(times * end, None, None)[0]}"
+        return "" if end is None else f"{TONES[row['bound']]} {estimate(times * end, None, None)[0]}", ""
     known = with_interval and not row["is_baseline"]
     low, high = (times * end if known and end is not None else None for end in ends)
-    return " ".join(telling_estimate(times * value, low, high, apart_from=times)).rstrip()
+    return telling_estimate(times * value, low, high, apart_from=times)
 
 
 def target(rows: Iterable[Row]) -> str:
     """`a loss of 0.3`, `the target` if there are several or an import does not say it."""
     losses = {row["until_loss"] for row in rows}
     loss = losses.pop() if len(losses) == 1 else None
-    return "the target" if loss is None else f"a loss of {number(loss, 4)}"
+    return "the target" if loss is None else f"a loss of {number_text(loss, 4)}"
 
 
 def size_of(row: Row, name: Name = str) -> str:

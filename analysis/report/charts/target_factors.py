@@ -9,7 +9,7 @@ from analysis.report.drawing import theme
 from analysis.report.drawing.bars import bar_axis, bars, bars_note, shown
 from analysis.report.drawing.chart import Cases, Chart, Drawing, base, distinct, layered, once
 
-_PARTS = ("throughput per worker", "examples needed", "clock spent training", "efficiency to the target")
+_PARTS = ("throughput per worker", "progress per example", "clock spent training", "efficiency to the target")
 _KNOWN = ("estimate", "at most", "at least")
 _ROW_PX = 18
 _TITLE = "ratio to the baseline (log scale)"

@@ -10,7 +10,7 @@ factors AS (
         throughput_factor_hi AS hi
     FROM compared
     UNION ALL
-    SELECT *, 2, 'examples needed', examples_factor, examples_factor_lo, examples_factor_hi
+    SELECT *, 2, 'progress per example', examples_factor, examples_factor_lo, examples_factor_hi
     FROM compared
     UNION ALL
     SELECT *, 3, 'clock spent training', share_factor, share_factor_lo, share_factor_hi

@@ -72,7 +72,7 @@ _COLUMNS = [
     Column("reached it", _reached, number=True),
     Column("efficiency [95\u00a0%]", _ratio("efficiency", "%", 100), number=True, needs=("baseline_case",)),
     Column("= throughput per worker", _ratio("throughput_factor"), number=True, needs=("throughput_factor",)),
-    Column("× examples needed", _ratio("examples_factor"), number=True, needs=("baseline_case",)),
+    Column("× progress per example", _ratio("examples_factor"), number=True, needs=("baseline_case",)),
     Column("× clock spent training", _ratio("share_factor"), number=True, needs=("share_factor",)),
     Column("examples [95\u00a0%]", _needed("examples", units.number), number=True),
     Column("time [95\u00a0%]", _needed("seconds", units.seconds), number=True),

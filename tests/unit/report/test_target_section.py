@@ -12,6 +12,7 @@ from rich.console import Console
 from analysis import summary
 from analysis.report.charts import all_charts
 from analysis.report.drawing.chart import drawing, specification
+from analysis.wording.target import efficiency
 from bench.cli.export import command as export
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import load_first
@@ -68,6 +69,18 @@ def test_a_terminal_of_80_columns_has_a_size_in_a_line_with_each_factor_and_thei
     assert missed in " ".join(text.split())
 
 
+def test_an_interval_that_says_nothing_follows_the_percent_sign():
+    row = {
+        "is_baseline": False,
+        "efficiency": 0.418,
+        "efficiency_lo": 0.1,
+        "efficiency_hi": 1.9,
+        "bound": None,
+    }
+    assert efficiency(row) == "41.8 % too noisy"
+    assert efficiency({**row, "efficiency_lo": 0.4, "efficiency_hi": 0.44}) == "41.8 % [40.0, 44.0]"
+
+
 def test_a_session_without_a_target_says_nothing_of_it(results):
     assert "To a loss" not in said(results, "plain", 80)
     assert "target_efficiency" not in summary.answer(results, "plain")
@@ -86,7 +99,7 @@ def test_the_page_has_a_sentence_a_table_and_a_chart(results):
     chart = contents.charts["target_factors"]
     known = {(row["workers"], row["part"]): row["known"] for row in chart.to_dicts()}
     assert known[2, "efficiency to the target"] == "estimate"
-    assert known[4, "efficiency to the target"] == known[4, "examples needed"] == "at most"
+    assert known[4, "efficiency to the target"] == known[4, "progress per example"] == "at most"
     assert known[4, "throughput per worker"] == "estimate"
     drawn = drawing(all_charts()["target_factors"], chart, contents.cases)
     assert json.dumps([specification(view) for view in drawn.views.values()])
