@@ -69,10 +69,15 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
     here = slots_here(options["ranks_per_node"], options["world"])
     known = machine(options, _measured(options["results"]), here.cpus_per_node)
     found = predictions(_asked(suite, words, options), here, known, options["data_root"])
-    sources = dict.fromkeys(line for one in found for line in known.sources(one.spec.device_type))
+    specs = [one.spec for one in found]
+    sources = [
+        line
+        for device in dict.fromkeys(spec.device_type for spec in specs)
+        for line in known.sources(device, [spec for spec in specs if spec.device_type == device])
+    ]
     if form == "json":
         click.echo(
-            json.dumps({"machine": list(sources), "predictions": [one.to_json() for one in found]}, indent=1)
+            json.dumps({"machine": sources, "predictions": [one.to_json() for one in found]}, indent=1)
         )
         return
     say("\n".join(sources))

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.common.errors import InputError
 from bench.predict.network import Fabric, Line, given_fabric
-from bench.predict.one_rank import OneRank, Phases, phases_of
+from bench.predict.one_rank import OneRank, Phases, phases_of, runs_alike
 from bench.predict.step_time import Cores, phases_of_flops
 from bench.records.run_spec import RunSpec
 from bench.records.vocabulary import DeviceType
@@ -96,8 +96,8 @@ class Machine:
             return self.given_memory_bytes
         return local_memory(spec.device_type, spec.ranks_per_node)
 
-    def sources(self, device: str) -> tuple[str, str]:
-        """Where the figures of a type of device come from, or how to get them."""
+    def sources(self, device: str, specs: Sequence[RunSpec]) -> tuple[str, str]:
+        """Where the figures of a type of device come from, or how to get them. `specs`: the predicted runs on it."""
         fabric, measured = self.fabrics[device], self.measured[device]
         sessions = measured.matmul_sessions
         network = (
@@ -117,9 +117,11 @@ class Machine:
                 "not known; measure one rank with `bench suite SUITE --world 1`, an upper bound with "
                 "`bench suite matmul`, or give --tflops"
             )
-        if measured.ranks and self.given_tflops is None:
-            ours = ", ".join(sorted({one.session_id for one in measured.ranks}))
-            computation = f"as measured on one rank in {ours}; of a case without such a run {computation}"
+        used = [runs_alike(spec, measured.ranks) for spec in specs] if self.given_tflops is None else []
+        if any(used):
+            ours = ", ".join(sorted({one.session_id for runs in used for one in runs}))
+            others = "" if all(used) else f"; of other cases {computation}"
+            computation = f"as measured on one rank in {ours}{others}"
         return f"network: {network}", f"computation: {computation}"
 
 

@@ -60,7 +60,7 @@ class OneRank:
 
 def phases_of(spec: RunSpec, measured: Iterable[OneRank]) -> Phases | None:
     """The phases of a rank of `spec`; null if no rank with its model and settings was measured."""
-    alike = [one for one in measured if _settings(one.spec) == _settings(spec)]
+    alike = runs_alike(spec, measured)
     own = _by_micro_batch(one for one in alike if _strategy(one.spec) == _strategy(spec))
     plain = _by_micro_batch(one for one in alike if one.spec.strategy in _PLAIN)
     if not own and not plain:
@@ -72,6 +72,16 @@ def phases_of(spec: RunSpec, measured: Iterable[OneRank]) -> Phases | None:
     each = (_seconds(spec.micro_batch, own, plain, name) for name in ("data_s", "forward_s", "backward_s"))
     data_s, forward_s, backward_s = each
     return Phases(data_s=data_s, forward_s=forward_s, backward_s=backward_s, optimizer_s=optimizer_s)
+
+
+def runs_alike(spec: RunSpec, measured: Iterable[OneRank]) -> list[OneRank]:
+    """Runs with the model and settings of `spec`, and its strategy or none of its own work."""
+    return [
+        one
+        for one in measured
+        if (one.spec.strategy in _PLAIN or _strategy(one.spec) == _strategy(spec))
+        and _settings(one.spec) == _settings(spec)
+    ]
 
 
 def _seconds(micro_batch: int, own: dict[int, Phases], plain: dict[int, Phases], name: str) -> float:

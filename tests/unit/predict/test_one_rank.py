@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bench import strategies
+from bench.predict.machine import Machine, Measured
 from bench.predict.one_rank import OneRank, Phases, phases_of
 from bench.records.run_spec import RunSpec
 from tests.factory import Case, specs
@@ -76,3 +77,20 @@ def test_a_run_with_other_settings_says_nothing() -> None:
     other = measured("ddp", 8, 4.0, 1.0, clip_norm=1.0)
     assert phases_of(spec_of("ddp", 2, 8), [other]) is None
     assert phases_of(spec_of("ddp", 2, 8), [measured("ddp", 8, 4.0, 1.0, learning_rate=0.5)]) is not None
+
+
+def test_only_sessions_whose_runs_are_used_are_named() -> None:
+    used = measured("ddp", 8, 3.0, 1.0)
+    other = dataclasses.replace(measured("ddp", 8, 3.0, 1.0, precision="bf16"), session_id="elsewhere")
+    machine = Machine(
+        fabrics={"cpu": None},
+        measured={"cpu": Measured(ranks=(used, other))},
+        given_tflops=None,
+        given_memory_bytes=None,
+        cpus_per_node=2,
+    )
+    ours, unmeasured = spec_of("ddp", 2, 8), spec_of("ddp", 2, 8, precision="fp16")
+    assert machine.sources("cpu", [ours])[1] == "computation: as measured on one rank in s"
+    both = machine.sources("cpu", [ours, unmeasured])[1]
+    assert both.startswith("computation: as measured on one rank in s; of other cases not known; measure")
+    assert machine.sources("cpu", [unmeasured])[1].startswith("computation: not known; measure")
