@@ -55,8 +55,9 @@ def _table(sizes: list[Prediction]) -> list[str]:
     ]
     filled = [(head, cells) for head, cells in columns if any(cells)]
     rows = [[head for head, _ in filled], *zip(*(cells for _, cells in filled), strict=True)]
+    has_times = any(head in ("network", "step") for head, _ in filled)
     return [
-        f"memory per rank in {name}" + (", times in ms" if "network" in dict(filled) else ""),
+        f"memory per rank in {name}" + (", times in ms" if has_times else ""),
         *aligned(rows),
     ]
 

@@ -122,6 +122,12 @@ def test_a_table_says_what_fits_and_what_is_not_known(suite: Path) -> None:
     assert "2 ranks: 581 KiB of 300 KiB: does not fit, by 281 KiB" in done.stdout
 
 
+def test_a_step_without_messages_has_its_unit(suite: Path) -> None:
+    done = predict(suite, "--tflops", "0.001", "--case", "ddp", "--world", "1")
+    assert done.returncode == 0, done.stderr
+    assert "memory per rank in KiB, times in ms\n" in done.stdout
+
+
 def test_a_size_among_which_the_batch_does_not_divide_leaves_the_others_their_prediction(
     tmp_path: Path,
 ) -> None:
