@@ -62,7 +62,7 @@ def show(
         utilisation, perturbation = rows("utilisation"), rows("perturbation")
         other_networks = rows("what_if")
         batches, laws, to_target = rows("batch_limits"), rows("scaling_law"), rows("target_efficiency")
-        losses = lost_efficiency.explained(rows("efficiency_loss"))
+        losses = rows("efficiency_loss")
         by_group = rows("communication_by_group")
         diagnosed = findings.read(connection, session_id)
         differing = unlike_runs.read(connection, session_id)
@@ -103,7 +103,10 @@ def show(
     if warning := busy(diagnosed):
         terminal.say(out, printable(warning), "yellow")
     lost = main_loss if len(largest(points)) == 1 else main_loss_of
-    closing = [headline(points, machine=machine.sentence(of_machine)), lost(points, losses)]
+    closing = [
+        headline(points, machine=machine.sentence(of_machine)),
+        lost(points, lost_efficiency.explained(losses)),
+    ]
     terminal.say(out, " ".join(filter(None, closing)), "bold")
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from analysis.database import schema
 from analysis.database.rows import Row
 from analysis.wording import numbers, verdicts
-from analysis.wording.plain_text import counted
+from analysis.wording.plain_text import counted, listed
 from analysis.wording.sizes import largest, place_of, size_of
 
 LEAST = 0.01
@@ -28,7 +28,8 @@ def explained(losses: Sequence[Row]) -> list[Row]:
 
 def lines(points: Sequence[Row], losses: Sequence[Row], by_group: Sequence[Row]) -> Iterator[str]:
     """A line for each case that loses most, at its largest size, in the order of `points`. A mesh has a second one with
-    the exposed communication over each dimension. `points` are rows of scaling, `losses` of efficiency_loss, `by_group`
+    the exposed communication over each dimension. Cases without a known cause share the last line, if others have
+    one. `points` are rows of scaling, `losses` of efficiency_loss, `by_group`
     of communication_by_group."""
     by_place: dict[tuple[object, ...], list[Row]] = {}
     for loss in explained(losses):
@@ -47,6 +48,10 @@ def lines(points: Sequence[Row], losses: Sequence[Row], by_group: Sequence[Row])
                 yield f"    exposed communication of a profiled step: {dimensions}"
     if len(compared) > len(shown):
         yield f"  and {counted(len(compared) - len(shown), 'more cases')}, more efficient by their points"
+    lost = {place_of(loss) for loss in losses if loss["share"] is not None} - set(by_place)
+    untold = [point["case_name"] for point in largest(points) if place_of(point) in lost]
+    if compared and untold:
+        yield f"  {listed(untold, _MOST)}: {unknown()}"
 
 
 def is_loss_undecided(point: Row) -> bool:

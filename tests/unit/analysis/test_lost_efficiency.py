@@ -64,6 +64,18 @@ def test_a_mesh_has_its_exposed_communication_by_dimension():
     assert len(list(lost_efficiency.lines([POINT], rows, by_group[:1]))) == 2, "one dimension has all of it"
 
 
+def test_a_case_without_a_known_cause_is_named_with_the_way_to_measure_it():
+    tp = {"case_name": "tp"}
+    rows = terms(communication=0.25, remainder=0.15)
+    rows += [row | tp for row in terms(None, communication=None, remainder=0.9)]
+    assert list(lost_efficiency.lines([POINT, POINT | tp], rows, []))[2:] == [
+        "  tp: communication is not known apart from computation: --set measure.profiled=4 measures it"
+    ]
+    assert list(lost_efficiency.lines([POINT | tp], rows[2:], [])) == [], (
+        "imported timings have no causes at all"
+    )
+
+
 UNTOLD = "  ddp on 4 ranks: these repeats do not show how much was lost"
 
 
