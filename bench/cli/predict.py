@@ -62,11 +62,12 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
 
     `--world 8x8` is 8 nodes with 8 ranks each. A script takes its steps as one rank of them, without the others, as in
     `bench shadow`."""
+    from bench.machine.slots import detect
     from bench.predict.machine import machine
-    from bench.predict.predict import predictions, slots_here
+    from bench.predict.predict import predictions
     from bench.predict.prediction_text import lines
 
-    here = slots_here(options["ranks_per_node"], options["world"])
+    here = detect(options["ranks_per_node"])
     known = machine(options, _measured(options["results"]), here.cpus_per_node)
     found = predictions(_asked(suite, words, options), here, known, options["data_root"])
     specs = [one.spec for one in found]

@@ -74,7 +74,7 @@ class Machine:
     def phases(self, spec: RunSpec, flops_per_example: float | None) -> Phases | None:
         """Phases of a rank's step if it has the whole model: from measured runs of one rank, else from arithmetic; null
         if both are unknown."""
-        if self.given_tflops is None:
+        if self.given_tflops is None or spec.runs_a_script:
             measured = phases_of(spec, self.measured[spec.device_type].ranks)
             if measured is not None:
                 return measured
@@ -105,7 +105,10 @@ class Machine:
             if fabric is None
             else fabric.source
         )
-        if self.given_tflops is not None:
+        of_scripts = all(spec.runs_a_script for spec in specs)  # whose FLOPs are unknown
+        if of_scripts:
+            computation = "not known; measure one rank with `bench run --world 1 -- COMMAND`"
+        elif self.given_tflops is not None:
             computation = f"{self.given_tflops:g} TFLOP/s of one device, as given"
         elif sessions:
             computation = (
@@ -117,7 +120,8 @@ class Machine:
                 "not known; measure one rank with `bench suite SUITE --world 1`, an upper bound with "
                 "`bench suite matmul`, or give --tflops"
             )
-        used = [runs_alike(spec, measured.ranks) for spec in specs] if self.given_tflops is None else []
+        measures = of_scripts or self.given_tflops is None
+        used = [runs_alike(spec, measured.ranks) for spec in specs] if measures else []
         if any(used):
             ours = ", ".join(sorted({one.session_id for runs in used for one in runs}))
             others = "" if all(used) else f"; of other cases {computation}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from bench import strategies
 from bench.common.errors import InputError
-from bench.machine.slots import detect, slots_per_node
+from bench.machine.slots import slots_per_node
 from bench.plan.plan import plan
 from bench.plan.world_sizes import automatic
 from bench.predict.machine import Machine
@@ -23,7 +23,6 @@ from bench.records.run_spec import PlannedRun, RunSpec, Slots
 from bench.records.vocabulary import DeviceType
 from bench.shadow.shadow import layout_of, shadow
 from bench.suite.models import ResolvedSuite
-from bench.suite.selection import world_sizes
 
 _KNOWN = ("single", "ddp", "fsdp", "fsdp1")
 """Strategies whose memory and traffic have formulas; a shadow finds those of others."""
@@ -119,15 +118,9 @@ def predictions(
     return found
 
 
-def slots_here(ranks_per_node: int | None, world: str | None) -> Slots:
-    """Slots of nodes like those of `world`, as in 8x512, or with that many ranks, or like this one."""
-    sizes = world_sizes(world or "auto")
-    largest = max((size[1] for size in sizes if isinstance(size, tuple)), default=None)
-    return detect(ranks_per_node or largest)
-
-
 def planned(suite: ResolvedSuite, here: Slots, data_root: str | None) -> list[PlannedRun]:
-    """One run per case and world size, on as many nodes like this one as it needs.
+    """One run per case and world size, on as many nodes like this one as it needs. A size such as 8x512 says how many
+    ranks its nodes have.
 
     Without local GPUs and without --ranks-per-node, all GPU ranks are on one node. World size `auto` is expanded as on
     this machine. A batch that does not divide, and a run without steps, become a skip reason."""
@@ -137,6 +130,7 @@ def planned(suite: ResolvedSuite, here: Slots, data_root: str | None) -> list[Pl
         per_node = slots_per_node(here, device, None)
         sizes = automatic(here.nodes * per_node, strategies.load(case.strategy.name).max_world_size)
         world = [one for size in case.world for one in (sizes if size == "auto" else [size])]
+        per_node = max([per_node, *(size[1] for size in world if isinstance(size, tuple))])
         slots = Slots(
             nodes=_UNLIMITED,
             slots_per_node=per_node or _UNLIMITED,

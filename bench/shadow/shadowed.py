@@ -9,7 +9,8 @@ from typing import Any
 
 from bench.common.errors import InputError
 from bench.common.own_part import label
-from bench.predict.predict import planned, slots_here
+from bench.machine.slots import detect
+from bench.predict.predict import planned
 from bench.records.run_spec import RunSpec
 from bench.shadow import shadow_text
 from bench.shadow.records import Shadow
@@ -64,7 +65,7 @@ def shadows_of_suite(name: str | None, options: Mapping[str, Any]) -> list[Shado
         )
     selecting = ("quick", "cases", "settings", "vary", "world", "device")
     suite = load_suite(name, Selection(**{key: options[key] for key in selecting}))
-    runs = planned(suite, slots_here(options["ranks_per_node"], options["world"]), options["data_root"])
+    runs = planned(suite, detect(options["ranks_per_node"]), options["data_root"])
     return [_shadowed(run.spec, run.skip_reason, options["timeout_s"]) for run in runs]
 
 
