@@ -81,6 +81,16 @@ class MeshedStrategy:
                 "compile that: leave out train.compile, or use another schedule",
             )
 
+        if asked.train.checkpointing in ("keep_attention", "keep_matmuls") and (
+            getattr(options, "schedule", None) == "zero_bubble"
+        ):
+            yield (
+                "schedule",
+                "zero_bubble uses recomputed activations twice, for the gradients of inputs and of weights, and torch "
+                f"frees those that {asked.train.checkpointing} keeps after the first: use train.checkpointing: true, "
+                "or another schedule",
+            )
+
     @classmethod
     def suits(cls, options: Any, world_size: int, workload: Divisible, train: TrainSpec) -> None:
         """Raises InputError if the workload's model cannot be divided so. The workload is prepared."""
@@ -272,18 +282,65 @@ class MeshedStrategy:
 
 
 def _plan(workload: Divisible, model: nn.Module, layout: Layout) -> dict[str, Any]:
-    made = workload.tp_plan(model, size=layout.tp, sequence_parallel=layout.sequence_parallel)
+    from torch.distributed.tensor.parallel import ParallelStyle
+
+    made: Any = workload.tp_plan(model, size=layout.tp, sequence_parallel=layout.sequence_parallel)
+    if not isinstance(made, dict):
+        raise InputError(
+            f"tp_plan() returned {type(made).__name__}: give a dict of torch's styles by the names of submodules"
+        )
     names = {name for name, _ in model.named_modules()}
-    if unknown := [name for name in made if name not in names]:
-        raise InputError(f"tp_plan() names {unknown[0]}, which is no submodule of the model")
+    for name, style in made.items():
+        if name not in names:
+            raise InputError(f"tp_plan() names {name}, which is no submodule of the model")
+        if not isinstance(style, ParallelStyle):
+            raise InputError(
+                f"tp_plan() gives {name} {type(style).__name__}: give a style of torch.distributed.tensor.parallel, as "
+                "ColwiseParallel()"
+            )
     return made
 
 
 def _stages(workload: Divisible, model: nn.Module, layout: Layout) -> list[nn.Module]:
-    made = workload.stages(model, layout.stages)
+    from torch import nn
+
+    made: Any = workload.stages(model, layout.stages)
+    if not isinstance(made, list | tuple | nn.ModuleList) or not all(
+        isinstance(one, nn.Module) for one in made
+    ):
+        raise InputError(f"stages() returned {type(made).__name__}: give a list of torch.nn.Module")
     if len(made) != layout.stages:
         raise InputError(f"stages() returned {len(made)} modules for {layout.stages} stages")
-    return made
+    stages: list[nn.Module] = list(made)
+    _check_parameters(model, stages)
+    return stages
+
+
+def _check_parameters(model: nn.Module, stages: Sequence[nn.Module]) -> None:
+    """Raises InputError unless each parameter of the model is in one stage and there are no others. A rank updates only
+    those of its own stages, so a shared one would diverge."""
+    names = {id(one): name for name, one in model.named_parameters()}
+    stage_of: dict[int, int] = {}
+    for number, stage in enumerate(stages):
+        for name, one in stage.named_parameters():
+            if id(one) not in names:
+                raise InputError(
+                    f"stages() returned a stage {number} with a parameter {name} that the model does not have: "
+                    "use the model's own modules"
+                )
+            first = stage_of.setdefault(id(one), number)
+            if first != number:
+                raise InputError(
+                    f"stages() gives the parameter {names[id(one)]} to the stages {first} and {number}, which would "
+                    "train it apart: give it to one of them"
+                )
+    if left := [name for key, name in names.items() if key not in stage_of]:
+        raise InputError(f"stages() gives the parameter {left[0]} to no stage: give it to one")
+    if empty := set(range(len(stages))) - set(stage_of.values()):
+        raise InputError(
+            f"stages() returned a stage {min(empty)} without parameters: give each stage some of the layers, or use "
+            "fewer stages"
+        )
 
 
 def _experts(workload: Divisible, model: nn.Module, layout: Layout) -> list[nn.Module]:

@@ -90,7 +90,7 @@ def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
     if workloads.runs_a_script(job["workload"]):
         return script.obstacle(job["options"])
 
-    from bench.train import check_strategy
+    from bench.train import check_stages, check_strategy
     from bench.train.check_workload import checked
     from bench.train.members import has_members
 
@@ -116,6 +116,8 @@ def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
                 workload,  # type: ignore[arg-type] # bench/suite/rules.py has checked its methods
                 TrainSpec(**job["train"]),
             )
+            if workloads.is_custom(job["workload"]) and (count := _stages(job)) > 1:
+                check_stages.check(workload, count)
     except (InputError, OSError) as error:
         reason = str(error)
         if isinstance(error, OSError) and error.filename is not None:
@@ -138,6 +140,17 @@ def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
             "to 0, as with --set measure.validate_every=0"
         )
     return _optimizer_problem(job, workload)
+
+
+def _stages(job: dict[str, Any]) -> int:
+    """Stages of the pipeline through which the job's model passes; 1 without one."""
+    from bench import strategies
+
+    kind: Any = strategies.load(job["strategy"])
+    if not hasattr(kind, "layout"):
+        return 1
+    stages: int = kind.layout(kind.Options(**job["strategy_options"]), job["world_size"]).stages
+    return stages
 
 
 def _has_float8_layers(workload: Workload) -> bool:

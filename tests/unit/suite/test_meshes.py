@@ -119,6 +119,11 @@ def test_the_name_as_the_only_key_is_the_same_as_a_name_with_options(tmp_path: P
             {"train": {"accumulate": 4}},
             "torch loses a part of the gradients of sharded stages: use schedule: 1f1b or interleaved",
         ),
+        (
+            {"pp": {"schedule": "zero_bubble"}},
+            {"train": {"accumulate": 8, "checkpointing": "keep_attention"}},
+            "use train.checkpointing: true, or another schedule",
+        ),
         ("tp", {"train": {"precision": "fp16"}}, "use bf16"),
         ("tp", {"train": {"optimizer": "sgd", "fused_optimizer": True}}, "torch's fused SGD cannot update divided"),
         ("fsdp", {"train": {"optimizer": "sgd", "fused_optimizer": True}}, "use train.optimizer: adamw"),
