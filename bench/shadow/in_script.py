@@ -74,6 +74,7 @@ class _Script:
         register_module_buffer_registration_hook(lambda _module, _name, buffer: self._registered(buffer))
         register_optimizer_step_pre_hook(lambda optimizer, _args, _keys: self._step_begins(optimizer))
         register_optimizer_step_post_hook(lambda optimizer, _args, _keys: self._step_ended(optimizer))
+        torch.save = self._refuse_to_save
         for mode in (self._hollow, self._messages, self._log):
             mode.__enter__()
 
@@ -90,6 +91,10 @@ class _Script:
     def _value_needed(self, error: ValueNeededError) -> NoReturn:
         # the script might catch an exception
         self._end({"problem": error.text()})
+
+    def _refuse_to_save(self, *_: Any, **__: Any) -> NoReturn:
+        """Takes the place of torch.save, which would write a checkpoint without values over a good one."""
+        self._value_needed(ValueNeededError("torch.save"))
 
     def _registered(self, buffer: torch.Tensor | None) -> None:
         if buffer is not None:

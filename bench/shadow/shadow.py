@@ -7,6 +7,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from bench import strategies
 from bench.common import safe_path
 from bench.common.errors import InputError
 from bench.common.own_part import label
+from bench.common.process import kill_group
 from bench.records.run_spec import RunSpec
 from bench.shadow.records import Shadow
 from bench.strategies._layout import Layout
@@ -120,24 +122,38 @@ def _run(
     question: str = "",
     cwd: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            words,
-            env=environment,
-            cwd=cwd,
-            input=question,
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            check=False,
+    with ExitStack() as files:
+        # not pipes: a process that a script has started may keep those open after the script's end
+        given, printed, told = (
+            files.enter_context(tempfile.TemporaryFile("w+", errors="replace")) for _ in range(3)
         )
-    except subprocess.TimeoutExpired:
-        raise InputError(
-            f"{name}: the shadow took no step within {timeout_s:g} s: choose a smaller model, or fewer micro-batches, "
-            "or give `bench shadow` a longer --timeout"
-        ) from None
-    except OSError as error:
-        raise InputError(f"{name}: {_not_started(words[0], error)}") from None
+        given.write(question)
+        given.seek(0)
+        try:
+            process = subprocess.Popen(
+                words,
+                env=environment,
+                cwd=cwd,
+                stdin=given,
+                stdout=printed,
+                stderr=told,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise InputError(f"{name}: {_not_started(words[0], error)}") from None
+        try:
+            code = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise InputError(
+                f"{name}: the shadow took no step within {timeout_s:g} s: choose a smaller model, or fewer "
+                "micro-batches, or give `bench shadow` a longer --timeout"
+            ) from None
+        finally:
+            kill_group(process.pid)
+            process.wait()
+        printed.seek(0)
+        told.seek(0)
+        return subprocess.CompletedProcess(words, code, printed.read(), told.read())
 
 
 def _not_started(program: str, error: OSError) -> str:

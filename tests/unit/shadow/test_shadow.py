@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 from bench.cli import group
 from bench.common.errors import InputError
+from bench.common.process import is_running
 from bench.shadow.records import Shadow, total_bytes
 from bench.shadow.shadow import shadow, shadow_of_script
 from tests.shadow_runs import PARAMETERS, runs
@@ -123,6 +125,11 @@ def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) ->
     [
         ("loss.backward()", "print(loss.item())", r"train\.py, line 15: the code reads a value"),
         (
+            "loss.backward()",
+            "torch.save(model.state_dict(), 'last.pt')",
+            r"train\.py, line 15: the code reads a value \(torch\.save\)",
+        ),
+        (
             "nn.Linear(64, 64)",
             "nn.Linear(64, 64).cuda()",
             r"train\.py, line 10: .*torch\.cuda\.is_available\(\)",
@@ -142,6 +149,19 @@ def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) ->
 def test_a_script_that_cannot_go_on_is_refused(tmp_path: Path, before: str, after: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         shadow_of_script(script(tmp_path, SCRIPT.replace(before, after)), world_size=16, ranks_per_node=8)
+
+
+def test_a_process_that_a_script_started_ends_with_its_shadow(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    begins = "import subprocess\nhelper = subprocess.Popen(['sleep', '1000'])\n"
+    writes = f"open({str(started)!r}, 'w').write(str(helper.pid))\n"
+    words = script(tmp_path, begins + writes + SCRIPT)
+    found = shadow_of_script(words, world_size=4, ranks_per_node=2, timeout_s=60)
+    assert found.messages
+    until_s = time.monotonic() + 60
+    while (running := is_running(int(started.read_text()))) and time.monotonic() < until_s:
+        time.sleep(0.05)
+    assert not running
 
 
 @pytest.mark.parametrize(
