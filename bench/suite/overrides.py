@@ -87,7 +87,10 @@ def for_case(settings: list[Setting], case: Node) -> Node:
             raise InputError(
                 f"{setting.option}: case {name} varies that key in its matrix; leave one of them out"
             )
-        case = put(with_named_strategy(case), path, setting.value)
+        value = setting.value
+        if path == ["strategy"]:
+            value = with_named_strategy(Node({"strategy": value}, value.where)).value["strategy"]
+        case = put(with_named_strategy(case), path, value)
     return case
 
 

@@ -12,6 +12,7 @@ from bench.common.errors import InputError
 from bench.plan.plan import plan
 from bench.records.run_spec import PlannedRun, Slots
 from bench.suite.resolve import load_suite
+from bench.suite.selection import Selection
 
 SLOTS = Slots(slots_per_node=8, cpus_per_node=8, device_type="cpu")
 LM = {"name": "transformer_lm", "layers": 4, "d_model": 32, "heads": 4, "sequence_length": 16, "vocab_size": 256,
@@ -61,6 +62,15 @@ def test_the_name_as_the_only_key_is_the_same_as_a_name_with_options(tmp_path: P
     (long,) = planned(tmp_path, {"name": "mesh", "tp": 2, "sequence_parallel": True})
     assert short.spec == long.spec
     assert short.spec.strategy_options["sequence_parallel"] is True
+
+
+def test_the_name_as_the_only_key_may_be_set(tmp_path: Path) -> None:
+    planned(tmp_path, {"mesh": {"tp": 4}})
+    settings = ("cases.one.strategy={mesh: {tp: 2, sequence_parallel: true}}",)
+    suite = load_suite(str(tmp_path / "s.yaml"), Selection(settings=settings))
+    (run,) = plan(suite, SLOTS, "s")
+    options = run.spec.strategy_options
+    assert (run.spec.strategy, options["tp"], options["sequence_parallel"]) == ("mesh", 2, True)
 
 
 @pytest.mark.parametrize(
