@@ -45,8 +45,19 @@ def sentence(rows: Sequence[Row], name: Callable[[str], str] = str) -> str:
     if without is not None:
         said.append(f"no communication at all: {_speed(without)}")
     first = rows[0]
-    doubt = "" if first["interval_over"] == "repeats" else " (intervals over the rounds of one run)"
-    return f"Speed of {name(first['case_name'])} {first['placement']} on other networks: {'; '.join(said)}{doubt}."
+    at = f"{name(first['case_name'])} {first['placement']}"
+    return f"Speed of {at} on other networks: {'; '.join(said)}{_doubt(rows)}."
+
+
+def _doubt(rows: Sequence[Row]) -> str:
+    """The origin of the intervals, if it is not the repeats; or that there are none."""
+    first = rows[0]
+    over_rounds = first["interval_over"] == "rounds"
+    if any(row["speedup_lo"] is not None for row in rows):
+        return " (intervals over the rounds of one run)" if over_rounds else ""
+    count = max(row["rounds"] if over_rounds else row["repeats"] for row in rows)
+    counted = f"{count} round{'s' * (count > 1)} of one run" if over_rounds else f"{count} repeats"
+    return f" ({counted}: too few to know how certain that is)"
 
 
 def _times(bandwidth: float) -> str:
