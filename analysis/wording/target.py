@@ -27,7 +27,7 @@ def factor(row: Row, name: str, *, with_interval: bool = True) -> str:
 def efficiency(row: Row, unit: str = " %") -> str:
     """`34 % [23, 48]`, `≤ 42 %`; empty if nothing is known."""
     if row["is_baseline"]:
-        return f"100{unit}"
+        return f"100{unit}" if row["efficiency"] else ""
     number, after = _shown(row, "efficiency", 100, True)
     return " ".join(filter(None, (f"{number}{unit}", after))) if number else ""
 

@@ -100,6 +100,7 @@ factors AS (
         END AS of_share,
         of_examples.kind = 'bound' AS is_bound,
         baseline_examples.kind = 'bound' AS is_baseline_bound,
+        is_baseline AND NOT is_bound AS is_exact,
         t_quantile_for(CASE WHEN of_examples.units > 1 THEN of_examples.units - 1 END, stops_early) AS quantile
     FROM paired
 ),
@@ -120,18 +121,18 @@ with_ends AS (
         CASE WHEN is_baseline THEN 1 ELSE exp(of_share) END AS share_factor,
         CASE WHEN is_baseline THEN 1 ELSE share_factor * exp(-share_half_width) END AS share_factor_lo,
         CASE WHEN is_baseline THEN 1 ELSE share_factor * exp(share_half_width) END AS share_factor_hi,
-        CASE WHEN is_baseline THEN 1 WHEN NOT (is_bound OR is_baseline_bound) THEN exp(examples_log) END
+        CASE WHEN is_exact THEN 1 WHEN NOT (is_bound OR is_baseline_bound) THEN exp(examples_log) END
             AS examples_factor,
-        CASE WHEN is_baseline THEN 1 WHEN NOT is_bound THEN exp(examples_log - examples_half_width) END
+        CASE WHEN is_exact THEN 1 WHEN NOT is_bound THEN exp(examples_log - examples_half_width) END
             AS examples_factor_lo,
-        CASE WHEN is_baseline THEN 1 WHEN NOT is_baseline_bound THEN exp(examples_log + examples_half_width) END
+        CASE WHEN is_exact THEN 1 WHEN NOT is_baseline_bound THEN exp(examples_log + examples_half_width) END
             AS examples_factor_hi,
-        CASE WHEN is_baseline THEN 1 WHEN NOT (is_bound OR is_baseline_bound) THEN exp(seconds_log) * per_worker END
+        CASE WHEN is_exact THEN 1 WHEN NOT (is_bound OR is_baseline_bound) THEN exp(seconds_log) * per_worker END
             AS efficiency,
-        CASE WHEN is_baseline THEN 1 WHEN NOT is_bound THEN exp(seconds_log - seconds_half_width) * per_worker END
+        CASE WHEN is_exact THEN 1 WHEN NOT is_bound THEN exp(seconds_log - seconds_half_width) * per_worker END
             AS efficiency_lo,
         CASE
-            WHEN is_baseline THEN 1
+            WHEN is_exact THEN 1
             WHEN NOT is_baseline_bound THEN exp(seconds_log + seconds_half_width) * per_worker
         END AS efficiency_hi
     FROM factors

@@ -182,6 +182,9 @@ def test_if_the_baseline_misses_the_target_only_the_lower_end_is_known_and_nothi
     assert row["efficiency_lo"] > 0
     row = one_row(ask, where="workers = 2 AND case_name = 'both'")
     assert (row["bound"], row["efficiency_lo"], row["efficiency_hi"]) == (None, None, None)
+    row = one_row(ask, where="is_baseline AND case_name = 'both'")
+    assert (row["examples_factor"], row["efficiency"], row["efficiency_lo"]) == (None, None, None)
+    assert one_row(ask, "efficiency", where="is_baseline AND case_name = 'here'") == {"efficiency": None}
 
 
 @measured(case(repeats=1, target_step=at(one=[40], two=[30])))
