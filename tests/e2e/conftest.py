@@ -16,7 +16,10 @@ import pytest
 if TYPE_CHECKING:
     from tests.e2e.browser import Browser
 
-LONGEST = ("test_documents_run.py", "test_quickstart.py", "test_shipped_suites.py")
+LONGEST = (
+    "test_documents_run.py", "test_run_command.py", "test_any_launcher.py", "test_quickstart.py",
+    "test_shipped_suites.py",
+)  # fmt: skip
 """Files that take minutes: they start first, so that no worker ends the run alone with one."""
 
 
