@@ -55,8 +55,16 @@ def start(marked: Marked, folder: Path, launcher: list[str], *words: str) -> sub
     )  # fmt: skip
 
 
-def test_two_tasks_run_a_suite_together(launcher: list[str], tmp_path: Path, marked: Marked) -> None:
-    suite = suite_file(tmp_path, [ddp("alone", world=1), ddp("both", world=2)])
+def test_two_tasks_run_a_suite_and_a_script_together(
+    launcher: list[str], tmp_path: Path, marked: Marked
+) -> None:
+    """The script runs as if its ranks were torchrun's: no variable of the launcher confuses it."""
+    (tmp_path / "train.py").write_text(SCRIPT)
+    script = {
+        "name": "script", "world": [2], "measure": {"warmup": 2, "steps": 6},
+        "workload": {"name": "command", "command": [sys.executable, "train.py"]},
+    }  # fmt: skip
+    suite = suite_file(tmp_path, [ddp("alone", world=1), ddp("both", world=2), script])
     done = start(
         marked,
         tmp_path,
@@ -73,7 +81,7 @@ def test_two_tasks_run_a_suite_together(launcher: list[str], tmp_path: Path, mar
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr.count("waiting for 1 other task of this step") == 1
-    for run in ("alone.1x1.r0", "both.1x2.r0"):
+    for run in ("alone.1x1.r0", "both.1x2.r0", "script.1x2.r0"):
         assert outcome(tmp_path / "r", "s", run)["status"] == "ok"
     head = json.loads((tmp_path / "r" / "s" / "session.json").read_text())
     assert (head["slots"]["nodes"], head["slots"]["slots_per_node"]) == (1, 2)
@@ -83,17 +91,6 @@ def test_two_tasks_run_a_suite_together(launcher: list[str], tmp_path: Path, mar
     assert environment["launcher_tasks"] == "2"
     assert environment["launcher"] in ("Open MPI", "MPICH", "torchrun")
     assert [path.name for path in (tmp_path / "r").glob(".step-*")] == []
-    assert marked.left() == []
-
-
-def test_two_tasks_run_a_script_together(launcher: list[str], tmp_path: Path, marked: Marked) -> None:
-    """The script runs as if its ranks were torchrun's: no variable of the launcher confuses it."""
-    (tmp_path / "train.py").write_text(SCRIPT)
-    short = ("--world", "2", "--repeats", "1", "--warmup", "2", "--steps", "6", "--ranks-per-node", "2")
-    words = (*short, "--session", "s", "--no-load", "--", sys.executable, "train.py")
-    done = start(marked, tmp_path, launcher, "run", *words)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert outcome(tmp_path / "r", "s", "script.1x2.r0")["status"] == "ok"
     assert marked.left() == []
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from processes import Marked
@@ -26,52 +27,66 @@ def callback(name: str) -> str:
     return found
 
 
-def run(folder: Path, script: str, name: str, before: str) -> tuple[list[list[float]], list[list[str]]]:
-    """Losses of each rank, and the lines of its log, of a script with the callback `name` in the arguments after
-    `before`."""
+def with_callback(folder: Path, script: str, name: str, before: str) -> dict[str, Any]:
+    """A case of a suite: the script with the callback `name` in the arguments after `before`."""
     text = (SCRIPTS / script).read_text()
     assert text.count(BEGIN) == text.count(before) == 1
     text = text.replace(BEGIN, f"{BEGIN}import bench_probe, lightning, transformers\n{callback(name)}")
-    (folder / "train.py").write_text(text.replace(before, f"{before} callbacks=[{name}()],"))
+    (folder / script).write_text(text.replace(before, f"{before} callbacks=[{name}()],"))
+    command = {"name": "command", "command": [sys.executable, script]}
+    return {"name": Path(script).stem, "world": [RANKS], "workload": command}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a session `s` of both scripts."""
+    folder = tmp_path_factory.mktemp("callbacks")
+    measure = {"warmup": WARMUP, "steps": STEPS, "repeats": 1}
+    cases = [
+        with_callback(folder, "hf_trainer.py", "HfSteps", "args=arguments,"),
+        with_callback(folder, "lightning_module.py", "LightningSteps", "accumulate_grad_batches=2,"),
+    ]
+    suite = {"title": "Callbacks", "measure": measure, "workload": {"name": "command"}, "cases": cases}
+    (folder / "callbacks.yaml").write_text(json.dumps(suite))  # JSON is YAML
     marked = Marked(folder)
-    done = marked.run(
-        "run", "--world", str(RANKS), "--repeats", "1", "--warmup", str(WARMUP), "--steps", str(STEPS),
-        "--ranks-per-node", str(RANKS), "--session", "s", "--results", str(folder / "r"),
-        "--", sys.executable, "train.py", cwd=folder,
-    )  # fmt: skip
+    words = ("--ranks-per-node", str(RANKS), "--session", "s", "--results", str(folder / "r"))
+    done = marked.run("suite", str(folder / "callbacks.yaml"), *words)
     assert done.returncode == 0, done.stdout + done.stderr
     assert marked.left() == []
-    rows = ask(
-        folder / "r", "SELECT list(loss ORDER BY step) AS losses FROM steps GROUP BY rank ORDER BY rank"
-    )
-    (run,) = (folder / "r/s").glob("script.*")
-    logs = [(run / f"rank{rank}.log").read_text().splitlines() for rank in range(RANKS)]
-    return [row["losses"] for row in rows], logs
+    return folder / "r"
 
 
-def test_the_callback_for_the_trainer_of_transformers_ends_its_steps(tmp_path: Path) -> None:
-    recorded, logs = run(tmp_path, "hf_trainer.py", "HfSteps", "args=arguments,")
+def found(results: Path, case: str) -> tuple[dict[str, Any], list[list[float]], list[list[str]]]:
+    """The run of a case, losses of each rank, and the lines of its log."""
+    run = f"{case}.1x{RANKS}.r0"
+    (row,) = ask(results, f"FROM runs WHERE run_id = '{run}'")
+    assert row["status"] == "ok", row["error"]
+    losses = f"SELECT list(loss ORDER BY step) AS losses FROM steps WHERE run_id = '{run}' GROUP BY rank ORDER BY rank"
+    logs = [(results / "s" / run / f"rank{rank}.log").read_text().splitlines() for rank in range(RANKS)]
+    return row, [rank["losses"] for rank in ask(results, losses)], logs
+
+
+def test_the_callback_for_the_trainer_of_transformers_ends_its_steps(results: Path) -> None:
+    run, recorded, logs = found(results, "hf_trainer")
     assert [len(losses) for losses in recorded] == [WARMUP + STEPS + PROFILED] * RANKS
     shown = [float(loss) for loss in re.findall(r"'loss': '([\d.]+)'", "\n".join(logs[0]))]
     means = [sum(losses) / RANKS for losses in zip(*recorded, strict=True)]
     assert means[:-1] == pytest.approx(shown[1:], abs=6e-4)  # the script ends before it prints the last one
-    (found,) = ask(tmp_path / "r", "SELECT recorded_by, batch_per_rank, ranks_train FROM runs")
-    how = json.loads(found["recorded_by"])
+    how = json.loads(run["recorded_by"])
     assert (how["step"], how["examples"]) == ("bench_probe.step", "given to bench_probe.step")
-    assert (found["batch_per_rank"], found["ranks_train"]) == (8, "one model")
+    assert (run["batch_per_rank"], run["ranks_train"]) == (8, "one model")
 
 
-def test_the_callback_for_lightning_ends_its_steps(tmp_path: Path) -> None:
-    recorded, logs = run(tmp_path, "lightning_module.py", "LightningSteps", "accumulate_grad_batches=2,")
+def test_the_callback_for_lightning_ends_its_steps(results: Path) -> None:
+    run, recorded, logs = found(results, "lightning_module")
     assert [len(losses) for losses in recorded] == [WARMUP + STEPS + PROFILED] * RANKS
     for losses, log in zip(recorded, logs, strict=True):
         shown = [float(line.split()[1]) for line in log if line.startswith("LOSS")]
         pairs = [sum(shown[at : at + 2]) / 2 for at in range(2, len(shown), 2)]
         assert losses == pytest.approx(pairs, rel=1e-6)
-    (found,) = ask(tmp_path / "r", "SELECT recorded_by, batch_per_rank, ranks_train FROM runs")
-    how = json.loads(found["recorded_by"])
+    how = json.loads(run["recorded_by"])
     assert (how["step"], how["examples"]) == (
         "bench_probe.step",
         "first dimension of the DataLoader's batches",
     )
-    assert (found["batch_per_rank"], found["ranks_train"]) == (16, "one model")
+    assert (run["batch_per_rank"], run["ranks_train"]) == (16, "one model")
