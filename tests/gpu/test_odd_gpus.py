@@ -12,9 +12,11 @@ ON_CPU = HEAD.replace("device: cuda", "device: cpu").replace("precision: bf16", 
 
 
 @pytest.mark.parametrize("text", [HEAD, ON_CPU], ids=["cuda", "cpu"])
-@pytest.mark.parametrize("readings", [("handle",), ("name", "uuid", *READINGS)], ids=["lost", "silent"])
-def test_a_gpu_that_does_not_answer_ends_no_session(gpus: Gpus, readings: tuple[str, ...], text: str) -> None:
-    gpus.readings |= {f"gpu1.{reading}": f"!{LOST}" for reading in readings}
+def test_a_gpu_that_does_not_answer_ends_no_session(gpus: Gpus, text: str) -> None:
+    """GPU 1 is lost, and GPU 2 is silent."""
+    gpus.count = 3
+    silent = {f"gpu2.{reading}": f"!{LOST}" for reading in ("name", "uuid", *READINGS)}
+    gpus.readings |= {"gpu1.handle": f"!{LOST}"} | silent
     done = gpus.suite(text + ONE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert gpus.ask("SELECT status FROM runs") == [{"status": "ok"}]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.gpu.conftest import Gpus
 from tests.gpu.test_training import HEAD, ONE
 
@@ -134,12 +132,13 @@ def test_the_doctor_names_the_gpu_that_torch_cannot_use(gpus: Gpus) -> None:
     assert "CUDA shows this process only 1 GPU: name those that work" in done.stdout
 
 
-@pytest.mark.parametrize("reading", ["!4", "!3"], ids=["no permission", "not supported"])
-def test_a_gpu_that_does_not_tell_its_mode_counts_as_whole(gpus: Gpus, reading: str) -> None:
-    gpus.readings["gpu1.mig_mode"] = reading
-    done = gpus.suite(HEAD + TWO_RANKS)
+def test_gpus_that_do_not_tell_their_mode_count_as_whole(gpus: Gpus) -> None:
+    """GPU 1 gives no permission, and GPU 2 does not support the question."""
+    gpus.count = 3
+    gpus.readings |= {"gpu1.mig_mode": "!4", "gpu2.mig_mode": "!3"}
+    done = gpus.suite(HEAD + TWO_RANKS.replace("[1, 2]", "[1, 3]"))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert [row["device"] for row in gpus.ask(PLACES)] == [0, 0, 1]
+    assert [row["device"] for row in gpus.ask(PLACES)] == [0, 0, 1, 2]
 
 
 def test_a_gpu_in_mig_mode_without_a_slice_is_no_slot(gpus: Gpus) -> None:
