@@ -358,7 +358,7 @@ def test_a_stopped_session_goes_on_with_the_same_command(tmp_path: Path, marked:
         "--world",
         "1",
     )
-    command = (*words, "--repeats", "2", "--", "python", "train.py", "--batch", "32", "--alone")
+    command = (*words, "--repeats", "3", "--", "python", "train.py", "--batch", "32", "--alone")
     first = marked.start(*command, cwd=tmp_path)
     while not list((tmp_path / "r").glob("s/*/run.json")):  # the first run has ended
         assert first.poll() is None, first.communicate()
@@ -368,11 +368,11 @@ def test_a_stopped_session_goes_on_with_the_same_command(tmp_path: Path, marked:
     statuses = [
         json.loads(path.read_text())["outcome"]["status"] for path in (tmp_path / "r/s").glob("*/run.json")
     ]
-    assert statuses.count("ok") == 1
+    assert statuses.count("ok") in (1, 2)
     done = marked.run(*command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     runs = ask(tmp_path / "r", "SELECT steps_completed FROM runs WHERE status = 'ok'")
-    assert runs == [{"steps_completed": 8}] * 2
+    assert runs == [{"steps_completed": 8}] * 3
     assert marked.left() == []
 
 
