@@ -19,7 +19,7 @@ from analysis.tables.scaling import scaling_table
 from analysis.tables.scaling_brief import brief_tables
 from analysis.tables.table import Table
 from analysis.tables.target import target_tables
-from analysis.wording import lost_efficiency, machine, recorder_overhead, target, unlike_runs, what_if
+from analysis.wording import lost_efficiency, machine, recorder_overhead, target, unlike_runs
 from analysis.wording.batch_search import limits
 from analysis.wording.caveats import (
     busy,
@@ -32,6 +32,7 @@ from analysis.wording.caveats import (
 from analysis.wording.failures import reasons
 from analysis.wording.headline import headline
 from analysis.wording.main_loss import main_loss, main_loss_of
+from analysis.wording.other_answers import other_answers
 from analysis.wording.plain_text import number, printable
 from analysis.wording.sizes import largest
 
@@ -95,7 +96,7 @@ def show(
         *compiling(runs),
         *lost_efficiency.lines(points, losses, by_group),
         *findings.lines(diagnosed, points, results, printable, program, out.width),
-        *(printable(line) for line in what_if.lines(other_networks)),
+        *other_answers(to_target, diagnosed, other_networks, printable, printable),
         *recorder_overhead.lines(perturbation),
         *peaks(laws),
     ]:

@@ -35,7 +35,7 @@ SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(is_decided, 'shown', 'likely') AS certainty,
     format(
-        '{} times as many examples/s as the next, {}{}{}',
+        '{} times as fast as the next, {}{}{}',
         number_text(next.ratio), next.case_name,
         if(is_decided, format(' [{}, {}]', number_text(next.lo), number_text(next.hi)), ', not certain: repeats differ by more than that'),
         coalesce('; ' || reasons, '')

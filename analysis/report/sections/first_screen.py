@@ -22,6 +22,7 @@ from analysis.wording import lost_efficiency
 from analysis.wording.caveats import busy, caveats, imported_from
 from analysis.wording.headline import faster, headline, undecided
 from analysis.wording.machine import sentence
+from analysis.wording.other_answers import other_answers
 from analysis.wording.plain_text import counted
 
 _LONGEST_NAME = 32
@@ -46,6 +47,7 @@ def first_screen(contents: Contents, others: Mapping[str, str] = MappingProxyTyp
         title=session["title"] or session["suite"],
         facts=list(_facts(session, points)),
         headline=trusted(unbroken(headline(points, _name, sentence(contents.machine, text)))),
+        answers=[trusted(unbroken(one)) for one in _other_answers(contents)],
         certain=trusted(unbroken(_certain(found, points))),
         undecided=trusted(unbroken(undecided(points, _name))),
         imported_from="" if session["imported"] is None else imported_from(session),
@@ -60,6 +62,11 @@ def first_screen(contents: Contents, others: Mapping[str, str] = MappingProxyTyp
         curve=named_figure(contents, "speedup", height=_CURVE_HEIGHT) if shows_curve(contents) else "",
         cards=advice_cards(session, found, points, contents.cases) if table or found else "",
     )
+
+
+def _other_answers(contents: Contents) -> Iterator[str]:
+    networks = contents.charts["what_if"].filter(pl.col("message_factor") != 1).to_dicts()
+    return other_answers(contents.rows("target_efficiency"), contents.rows("findings"), networks, _name, text)
 
 
 def _name(value: str) -> Markup:

@@ -143,6 +143,12 @@ def test_noisy_repeats_leave_a_bound_its_interval(bounds: Path) -> None:
     assert bound["speedup_hi"] > 1.2
 
 
+def test_a_bound_that_every_network_meets_says_nothing(bounds: Path) -> None:
+    rows = ask(bounds, "FROM what_if WHERE case_name = 'short' ORDER BY message_factor")
+    trivial = [row | {"speedup_hi": 2.0} if row["is_bound"] else row for row in rows]
+    assert "twice the bandwidth, same latency: too noisy to say; half the" in what_if.sentence(trivial)
+
+
 def test_a_bound_without_an_interval_says_about(bounds: Path) -> None:
     assert row_of(bounds, "short", 0.5)["speedup_hi"] is None
     rows = ask(bounds, "FROM what_if WHERE case_name = 'short' ORDER BY message_factor")

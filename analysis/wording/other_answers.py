@@ -1,0 +1,25 @@
+"""What a session shows beyond speedup, a sentence each: the way to a target, the fastest mesh, other networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from analysis.database.rows import Row
+from analysis.wording import target, what_if
+
+
+def other_answers(
+    to_target: Sequence[Row],
+    findings: Iterable[Row],
+    other_networks: Sequence[Row],
+    name: Callable[[str], str] = str,
+    text: Callable[[str], str] = str,
+) -> Iterator[str]:
+    """Rows of `target_efficiency`, `diagnosis` and `what_if` of one session. `name` quotes a case's name for the
+    output's format, and `text` untrusted text."""
+    if to_target and (said := target.sentence(list(to_target), name)):
+        yield said
+    for row in findings:
+        if row["finding"] == "fastest_mesh":
+            yield f"Fastest mesh: {name(row['case_name'])} {row['placement']}, {text(row['evidence'])}."
+    yield from what_if.lines(other_networks, name)
