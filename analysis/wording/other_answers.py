@@ -1,4 +1,5 @@
-"""What a session shows beyond speedup, a sentence each: the way to a target, the fastest mesh, other networks."""
+"""The answers of a session to other questions than speedup, a sentence each: the way to a target, the fastest mesh,
+other networks."""
 
 from __future__ import annotations
 

@@ -106,6 +106,8 @@ def _demand(problem: Any, value: Any) -> str:
         return f"must be one of {', '.join(expected)}{did_you_mean(str(value), expected)}"
     if problem["type"] == "value_error":
         return str(context["error"])
+    if problem["type"] == "too_long" and context["field_type"] in ("List", "Tuple"):
+        return f"must list at most {context['max_length']}"
     if problem["type"] == "too_short":
         least = context["min_length"]
         return f"must list at least {'one' if least == 1 else least}"

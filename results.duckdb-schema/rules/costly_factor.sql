@@ -19,9 +19,9 @@ worded AS (
     SELECT
         *,
         CASE costs_most
-            WHEN 'throughput' THEN 'throughput per worker'
-            WHEN 'examples' THEN 'the examples needed'
-            WHEN 'share' THEN 'the share of the clock spent training'
+            WHEN 'throughput' THEN 'lower throughput per worker'
+            WHEN 'examples' THEN 'slower progress per example'
+            WHEN 'share' THEN 'the smaller share of the clock spent training'
         END AS factor_words,
         CASE costs_most
             WHEN 'throughput' THEN bounded_text(throughput_factor, throughput_factor_lo, throughput_factor_hi, NULL)
@@ -35,9 +35,9 @@ SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(is_busy IS NOT TRUE OR costs_most = 'examples', 'shown', 'likely') AS certainty,
     format(
-        'from {} on {} to {} on {} {}, {} cost{} most of the time to the target: a factor of {}, of an efficiency of {}',
+        'from {} on {} to {} on {} {}, {} costs most of the time to the target: a factor of {}, of an efficiency of {}',
         baseline_case, baseline_workers, case_name, workers, if(workers = 1, rtrim(axis, 's'), axis), factor_words,
-        if(costs_most = 'examples', '', 's'), factor_text, efficiency_text
+        factor_text, efficiency_text
     ) AS evidence,
     CASE costs_most
         WHEN 'throughput' THEN 'The other findings say where throughput is lost.'

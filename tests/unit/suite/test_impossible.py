@@ -147,6 +147,7 @@ def test_longer_and_shorter_messages_need_a_strategy_that_sends_them(tmp_path: P
     single = refusal(tmp_path, {"name": "single"}, world=[1], **with_wire(0.5, 2))
     assert "measure.wire needs a strategy" in single
     assert suite(tmp_path, {"name": "ddp"}, **with_wire(0.25, 0.5, 1, 2, 4)).cases
+    assert "it must list at most 16" in refusal(tmp_path, {"name": "ddp"}, **with_wire(*17 * [2]))
     assert suite(tmp_path, {"name": "single"}, world=[1], **with_wire()).cases
 
 
