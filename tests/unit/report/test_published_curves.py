@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -84,34 +83,42 @@ def test_throughput_is_drawn_only_where_gpu_model_precision_and_batch_agree(resu
     assert oneflow == [397.64, 3130.34, 6260.30, 12411.97]
 
 
-@pytest.mark.parametrize(
-    ("changed", "nearest", "said"),
-    [
-        (
-            {"precision": "fp16", "batch": 256, "workload": "vit_b_16"},
-            "resnet50-amp-oneflow",
-            "model resnet50, here vit_b_16",
-        ),
-        ({"precision": "bf16"}, "resnet50-fp32-oneflow", "precision fp32, here bf16"),
-        ({"batch": 64}, "resnet50-fp32-oneflow", "batch per rank 128, here 64"),
-        ({"workload": "vit_b_16"}, "resnet50-fp32-oneflow", "model resnet50, here vit_b_16"),
-        (
-            {"outcome": {"device_name": "Tesla V100-SXM2-32GB"}},
-            "resnet50-fp32-oneflow",
-            "GPU Tesla V100-SXM2-16GB, here Tesla V100-SXM2-32GB",
-        ),
-        ({"scaling": "strong"}, "resnet50-fp32-oneflow", "batch per rank 128, here 128 global batch"),
-    ],
+DIFFERING = (
+    (
+        {"precision": "fp16", "batch": 256, "workload": "vit_b_16"},
+        "resnet50-amp-oneflow",
+        "model resnet50, here vit_b_16",
+    ),
+    ({"precision": "bf16"}, "resnet50-fp32-oneflow", "precision fp32, here bf16"),
+    ({"batch": 64}, "resnet50-fp32-oneflow", "batch per rank 128, here 64"),
+    ({"workload": "vit_b_16"}, "resnet50-fp32-oneflow", "model resnet50, here vit_b_16"),
+    (
+        {"outcome": {"device_name": "Tesla V100-SXM2-32GB"}},
+        "resnet50-fp32-oneflow",
+        "GPU Tesla V100-SXM2-16GB, here Tesla V100-SXM2-32GB",
+    ),
+    ({"scaling": "strong"}, "resnet50-fp32-oneflow", "batch per rank 128, here 128 global batch"),
 )
-def test_one_fact_that_differs_is_named_and_hides_throughput(
-    tmp_path: Path, changed: dict[str, Any], nearest: str, said: str
-) -> None:
-    make_session(tmp_path, [replace(LIKE_DLPERF, **changed)], session_id="other")
-    done = CliRunner().invoke(command, ["load", "dlperf", "--results", str(tmp_path)], standalone_mode=False)
+"""Facts of a session that differ from DLPerf's, its nearest curve, and how that differs."""
+
+
+@pytest.fixture(scope="module")
+def differing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """DLPerf's tables, and a session `other0`, `other1`, ... for each of DIFFERING."""
+    folder = tmp_path_factory.mktemp("differing")
+    for number, (changed, _, _) in enumerate(DIFFERING):
+        make_session(folder, [replace(LIKE_DLPERF, **changed)], session_id=f"other{number}")
+    done = CliRunner().invoke(command, ["load", "dlperf", "--results", str(folder)], standalone_mode=False)
     assert done.exception is None
-    shown = {row["case_name"]: row["differences"] for row in rows(tmp_path, "published", "other")}
+    return folder
+
+
+@pytest.mark.parametrize("number", range(len(DIFFERING)))
+def test_one_fact_that_differs_is_named_and_hides_throughput(differing: Path, number: int) -> None:
+    _, nearest, said = DIFFERING[number]
+    shown = {row["case_name"]: row["differences"] for row in rows(differing, "published", f"other{number}")}
     assert shown[nearest] == said
-    assert rows(tmp_path, "published_throughput", "other") == []
+    assert rows(differing, "published_throughput", f"other{number}") == []
 
 
 def test_the_page_names_curves_and_differences(results: Path, tmp_path: Path) -> None:
