@@ -164,12 +164,19 @@ def given(context: click.Context, *, without: Collection[str] = ()) -> list[str]
 
 
 class SuiteOrCommand(click.Command):
-    """Its argument is a suite, or after `--` a command."""
+    """Its argument is a suite, or after `--` a command. Raises InputError if both are given."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        from bench.common.errors import InputError
+
         at = args.index("--") if "--" in args else len(args)
         left = super().parse_args(ctx, args[:at])
-        ctx.params["words"] = tuple(args[at + 1 :])
+        suite, words = ctx.params["suite"], tuple(args[at + 1 :])
+        if suite is not None and words:
+            raise InputError(
+                f"the suite {suite} and the command {words[0]} are both given: leave one of them out"
+            )
+        ctx.params["words"] = words
         return left
 
 

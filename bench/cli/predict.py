@@ -53,15 +53,15 @@ _POSITIVE = Finite(min=1e-9, max=1e9)
 )  # fmt: skip
 @format_option("table", "json", note=" JSON is in bytes, seconds and fractions.")
 def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any) -> None:
-    """Predict the suite SUITE, a name or a YAML file, or COMMAND, a training script, on more ranks than there are here:
-    for each case and world size the communication time, the memory of a rank, and whether it fits.
+    """Predict the suite SUITE, a name or a YAML file, or COMMAND, a training script: for each case and world size the
+    communication time, the memory of a rank, and whether it fits. World sizes may exceed this machine.
 
     \b
     bench predict ddpm_scaling --world 64 --ranks-per-node 8
     bench predict --world 8x8 -- python train.py
 
-    `--world 8x8` is 8 nodes with 8 ranks each. A script takes its steps as one rank of them, without the others, as in
-    `bench shadow`."""
+    `--world 8x8` is 8 nodes with 8 ranks each. A suite does not run. A script takes a few steps as one of the ranks,
+    without the others, as in `bench shadow`."""
     from bench.machine.slots import detect
     from bench.predict.machine import machine
     from bench.predict.predict import predictions
@@ -92,10 +92,6 @@ def _asked(suite: str | None, words: tuple[str, ...], options: Mapping[str, Any]
     from bench.suite.of_command import suite_of_command
     from bench.suite.selection import Selection
 
-    if suite is not None and words:
-        raise InputError(
-            f"the suite {suite} and the command {words[0]} are both given: leave one of them out"
-        )
     if suite is not None:
         return resolve(suite, options)
     if not words:

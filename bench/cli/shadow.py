@@ -35,7 +35,7 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
     case with a pipeline has a shadow for each stage."""
     from bench.shadow.shadowed import shadows_of_command, shadows_of_suite
 
-    found = shadows_of_command(suite, words, options) if words else shadows_of_suite(suite, options)
+    found = shadows_of_command(words, options) if words else shadows_of_suite(suite, options)
     if form == "json":
         click.echo(json.dumps([one.to_json() for one in found], indent=1))
     elif shown := [one for one in found if not one.is_refused]:

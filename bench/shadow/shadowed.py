@@ -102,12 +102,8 @@ def _ranks(spec: RunSpec) -> list[int]:
     return [stage * layout.tp for stage in range(layout.pp)]
 
 
-def shadows_of_command(suite: str | None, words: Sequence[str], options: Mapping[str, Any]) -> list[Shadowed]:
+def shadows_of_command(words: Sequence[str], options: Mapping[str, Any]) -> list[Shadowed]:
     """One for each world size."""
-    if suite is not None:
-        raise InputError(
-            f"the suite {suite} and the command {words[0]} are both given: leave one of them out"
-        )
     if options["world"] is None:
         raise InputError("a command needs --world, as in --world 8x512")
     sizes = world_sizes(options["world"])
