@@ -5,6 +5,7 @@ not see what a callback of gloo's own threads sends: under ddp the second half o
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,6 +15,7 @@ import torch.distributed as dist
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
+from torch.utils.flop_counter import flop_registry
 
 from bench.measure.profile.collective_names import op_of
 
@@ -32,6 +34,10 @@ class Recorded:
     op: str
     group: dist.ProcessGroup
     message_bytes: int
+    waits: bool
+    """Whether the rank waits for its end at once."""
+    flops_before: int
+    """Floating-point operations since the mark in the same phase, as torch's counter knows them."""
 
 
 class MessageRecorder(TorchDispatchMode):
@@ -39,36 +45,47 @@ class MessageRecorder(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all messages and marks."""
         self.sent: list[Recorded] = []
         self.marks = 0
+        self._flops: Counter[tuple[int, str]] = Counter()
+
+    def computed_before(self, one: Recorded) -> float:
+        """Share of the computation between two marks, in the message's phase, that came before it; by FLOPs."""
+        flops = self._flops[one.mark, one.phase]
+        return one.flops_before / flops if flops else 0.0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if unwraps_first(types):
             return NotImplemented
         made = func(*args, **kwargs)
-        if getattr(func, "namespace", None) in _NAMESPACES:
-            group = _group(func, args, kwargs)
-            if group is not None:
+        phase = "forward" if torch._C._current_graph_task_id() == -1 else "backward"
+        packet = getattr(func, "_overloadpacket", None)
+        if packet in flop_registry:
+            self._flops[self.marks, phase] += flop_registry[packet](*args, **kwargs, out_val=made)
+        elif getattr(func, "namespace", None) in _NAMESPACES:
+            names = [argument.name for argument in func._schema.arguments]
+            given = dict(zip(names, args, strict=False)) | kwargs
+            group = given.get("group_name", given.get("process_group"))
+            if group is not None:  # a wait has none
                 name = func._schema.name.partition("::")[2]
                 self.sent.append(
                     Recorded(
                         mark=self.marks,
-                        phase="forward" if torch._C._current_graph_task_id() == -1 else "backward",
+                        phase=phase,
                         op=op_of(name.removesuffix("_")),
-                        group=group,
+                        group=_named(group),
                         message_bytes=_bytes(name, args, made),
+                        # a functional operation is waited for where its result is first used, usually at once
+                        waits=func.namespace != "c10d" or not given.get("async_op", True),
+                        flops_before=self._flops[self.marks, phase],
                     )
                 )
         return made
-
-
-def _group(func: Any, args: Any, kwargs: Any) -> dist.ProcessGroup | None:
-    """The process group of the operation; null if it has none, as a wait."""
-    names = [argument.name for argument in func._schema.arguments]
-    given = dict(zip(names, args, strict=False)) | kwargs
-    group = given.get("group_name", given.get("process_group"))
-    return None if group is None else _named(group)
 
 
 def _named(group: Any) -> dist.ProcessGroup:

@@ -24,20 +24,41 @@ def pipeline_time(
     fabric: Fabric | None,
     cores: Cores,
 ) -> StepTime:
-    """`sent`: messages of a rank's shadow; `phases`: those of a rank, which has an equal part of the layers;
-    `communication_s`: null if the time of a message is unknown. The time that communication adds includes the wait for
-    other stages."""
+    """The ranks of other dimensions do the same at the same time. A rank waits for their messages within its stages'
+    work, over which they are spread evenly. The time that communication adds includes the wait for other stages.
+
+    `sent`: messages of a rank's shadow; `phases`: those of a rank, which has an equal part of the layers;
+    `communication_s`: null if the time of a message is unknown."""
     micro_batches, stages = spec.train.accumulate, layout.stages_per_rank
     computation_s = phases.optimizer_s + micro_batches * (
         phases.data_s + phases.forward_s + phases.backward_s
     )
     if communication_s is None:
         return StepTime(communication_s=None, computation_s=computation_s)
+
+    def sending(op: str, message_bytes: float, group: Group) -> Sending:
+        found = None if fabric is None else fabric.sending(op, message_bytes, group)
+        return found or Sending(seconds=0.0)
+
+    # those of other dimensions, and those among all stages, such as the norm of all gradients
+    others_s = {
+        phase: sum(
+            sending(one.op, one.message_bytes, recorded_group(one)).seconds
+            for one in sent
+            if one.phase == phase and one.op not in ("send", "recv")
+        )
+        for phase in ("data", "forward", "backward", "optimizer")
+    }
+    forward_s, backward_s = (
+        phase_s / stages + others_s[phase] / (micro_batches * stages)
+        for phase, phase_s in (("forward", phases.forward_s), ("backward", phases.backward_s))
+    )
+    weight_s = phases.backward_s / stages / 2
     seconds: dict[Part, float] = {
-        "forward": phases.forward_s / stages,
-        "backward": phases.backward_s / stages,
-        "backward_input": phases.backward_s / stages / 2,
-        "backward_weight": phases.backward_s / stages / 2,
+        "forward": forward_s,
+        "backward": backward_s,
+        "backward_input": backward_s - weight_s,
+        "backward_weight": weight_s,
     }
     made = works(
         layout.schedule,
@@ -47,20 +68,17 @@ def pipeline_time(
         seconds=seconds,
         message_bytes=max(one.message_bytes for one in sent if one.op == "send"),
         ranks_per_node=spec.ranks_per_node,
+        stride=layout.tp,
         cores=cores.computing,
     )
 
-    def sending(op: str, message_bytes: float, group: Group) -> Sending:
-        found = None if fabric is None else fabric.sending(op, message_bytes, group)
-        return found or Sending(seconds=0.0)
-
     timeline = simulate(made, lambda one: sending(one.op, one.message_bytes, one.group), cores.of_a_rank)
-    step_s = micro_batches * phases.data_s + timeline.step_s + phases.optimizer_s
-    # those among all stages, such as the norm of all gradients
-    step_s += sum(
-        sending(one.op, one.message_bytes, recorded_group(one)).seconds
-        for one in sent
-        if one.op not in ("send", "recv")
+    step_s = (
+        micro_batches * phases.data_s
+        + others_s["data"]
+        + timeline.step_s
+        + phases.optimizer_s
+        + others_s["optimizer"]
     )
     return StepTime(
         communication_s=communication_s,

@@ -26,8 +26,6 @@ from bench.suite.models import ResolvedSuite
 
 _KNOWN = ("single", "ddp", "fsdp", "fsdp1")
 """Strategies whose memory and traffic have formulas; a shadow finds those of others."""
-_SIMULATED = ("tp", "pp")
-"""Strategies without formulas of which it is known what waits for a message: under `tp` the rank itself, at once."""
 _UNLIMITED = 1_000_000
 """Nodes, and ranks of a node without a known number of slots."""
 
@@ -203,9 +201,7 @@ def _by_shadow(spec: RunSpec, parameters: int | None, phases: Phases | None, mac
     ]
     pipeline = None if shadowed.stages is None else layout_of(spec)
     problem = None
-    if pipeline is not None and pipeline.pp < spec.world_size:
-        problem = "the time of a pipeline is predicted only without other dimensions"
-    elif fabric is not None and None in times:
+    if fabric is not None and None in times:
         problem = f"{sent[times.index(None)].op} was never timed between as many nodes"
     communication_s = total(None if one is None else one.seconds for one in times)
     time = StepTime(communication_s=communication_s, computation_s=None)
@@ -236,8 +232,18 @@ def _by_shadow(spec: RunSpec, parameters: int | None, phases: Phases | None, mac
         messages=len(sent),
         message_bytes=sum(one.message_bytes for one in sent),
         time=time,
-        step_is_upper_bound=spec.strategy not in _SIMULATED and bool(sent),
+        step_is_upper_bound=bool(sent) and _may_hide_more(spec),
     )
+
+
+def _may_hide_more(spec: RunSpec) -> bool:
+    """Whether the rank may hide messages behind computation, and its shadow, which is on a CPU, did not."""
+    if spec.device_type == "cpu":
+        return False
+    layout = layout_of(spec) if not spec.runs_a_script else None
+    if layout is None:  # a script, or a strategy from elsewhere
+        return not spec.strategy.startswith(("fsdp", "ddp"))
+    return layout.async_tp or (layout.pp > 1 and layout.dp_replicate * layout.sharding > 1)
 
 
 def as_fsdp(spec: RunSpec) -> RunSpec:

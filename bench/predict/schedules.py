@@ -79,16 +79,17 @@ def works(
     seconds: Mapping[Part, float],
     message_bytes: float = 0.0,
     ranks_per_node: int | None = None,
+    stride: int = 1,
     cores: float = 0.0,
 ) -> list[Work]:
     """All work of a pipeline whose stages are alike. `seconds`: of each part in one stage; `message_bytes`: of the
     message from a stage to the next one in forward, and back in backward; `ranks_per_node` null: all are on one node;
-    `cores`: CPU cores that computation keeps busy.
+    `stride`: the next stage is as many ranks away; `cores`: CPU cores that computation keeps busy.
 
     Nothing waits for the gradient of the first stage's input, so torch computes all of that stage's backward in
     `backward_weight`."""
     last = ranks * stages_per_rank - 1
-    of_a_node = ranks_per_node or ranks
+    of_a_node = ranks_per_node or ranks * stride
 
     def name(action: Action) -> str:
         return f"{action.part} {action.stage} {action.micro_batch}"
@@ -112,7 +113,7 @@ def works(
         if action.part == "backward_weight" or action.stage == (last if forward else 0):
             return []
         to = (rank + 1 if forward else rank - 1) % ranks
-        group = Group(f"{rank} to {to}", 2, 1 + (rank // of_a_node != to // of_a_node))
+        group = Group(f"{rank} to {to}", 2, 1 + (rank * stride // of_a_node != to * stride // of_a_node))
         (message,) = from_stage(action.part, action.stage, action.micro_batch)
         return [
             Message(

@@ -11,9 +11,8 @@ each unit before its forward and its backward, and reduces the gradients of a un
 The part of the model outside all blocks is gathered first. Its forward comes last, its backward first, and its
 gradients are complete last, as those of an embedding that is also the output layer.
 
-The messages of other strategies are those that a shadow of the rank recorded. It knows their order, not what waits for
-them: the rank is taken to wait for each at once, as it does in tensor parallelism. Others may hide behind computation:
-with them the step is an upper bound.
+The messages of other strategies are those that a shadow of the rank recorded: how much of the computation came before
+each, and whether the rank waits for it at once.
 """
 
 from __future__ import annotations
@@ -30,6 +29,9 @@ from bench.predict.timeline import Group
 from bench.records.run_spec import RunSpec
 from bench.shadow.records import Message as Recorded
 
+_SHARDING_GROUPS = ("world", "shard", "dp_shard")
+_REPLICATING_GROUPS = ("replicate", "dp_replicate")
+
 
 def stretches(spec: RunSpec, size: ModelSize, traffic: list[Traffic], phases: Phases) -> list[Stretch]:
     """The step of a rank, by formulas; `traffic`: all of its messages."""
@@ -45,26 +47,60 @@ def stretches(spec: RunSpec, size: ModelSize, traffic: list[Traffic], phases: Ph
 def recorded_stretches(spec: RunSpec, recorded: Sequence[Recorded], phases: Phases) -> list[Stretch]:
     """The step of a rank with the messages that its shadow recorded."""
 
-    def waited_for(phase: str, micro_batch: int) -> tuple[Sent, ...]:
+    def sent_in(phase: str, micro_batch: int) -> tuple[Sent, ...]:
         found = [one for one in recorded if (one.phase, one.micro_batch) == (phase, micro_batch)]
-        return tuple(
-            Sent(
-                op=one.op,
-                message_bytes=one.message_bytes,
-                group=recorded_group(one),
-                ready=number / len(found),
-                needed=number / len(found),
-            )
-            for number, one in enumerate(found)
-        )
+        sent = [_as_sent(one, before) for one, before in zip(found, [None, *found], strict=False)]
+        return tuple(_on_own_stream(sent, phase) if _shards_on_gpus(spec) else sent)
 
     return _step(
         spec,
         phases,
-        lambda number: waited_for("data", number) + waited_for("forward", number),
-        lambda number: waited_for("backward", number),
-        waited_for("optimizer", spec.train.accumulate - 1),
+        lambda number: sent_in("data", number) + sent_in("forward", number),
+        lambda number: sent_in("backward", number),
+        sent_in("optimizer", spec.train.accumulate - 1),
     )
+
+
+def _as_sent(one: Recorded, before: Recorded | None) -> Sent:
+    """`before`: the message before it in its phase and micro-batch. The end of the phase waits for a message for which
+    the rank does not wait at once, as at the end of DDP's backward."""
+    return Sent(
+        op=one.op,
+        message_bytes=one.message_bytes,
+        group=recorded_group(one),
+        ready=one.computed_before,
+        needed=one.computed_before if one.waits else 1.0,
+        follows=before is not None and before.waits,
+    )
+
+
+def _shards_on_gpus(spec: RunSpec) -> bool:
+    """Whether torch's FSDP sends messages on streams of its own."""
+    return spec.device_type == "cuda" and (is_sharded(spec) or spec.strategy in ("mesh", "ep"))
+
+
+def _on_own_stream(sent: Sequence[Sent], phase: str) -> list[Sent]:
+    """The messages of a phase as FSDP sends them on a GPU; the shadow took the step on a CPU, where it waits at once.
+
+    In forward it gathers a unit once the unit before the previous one has been copied out. In backward it gathers a
+    unit when the backward of the previous one begins, which is where the shadow saw it. A reduction must end before the
+    next one can begin, because torch keeps one buffer for them."""
+    found = list(sent)
+    for op in ("all_gather", "reduce_scatter"):
+        places = [
+            number for number, one in enumerate(sent) if one.op == op and one.group.name in _SHARDING_GROUPS
+        ]
+        shares = [sent[number].ready for number in places]
+        following = [*shares[1:], 1.0]
+        for index, number in enumerate(places):
+            one = sent[number]
+            if op == "all_gather" and phase == "forward":
+                found[number] = replace(one, ready=shares[max(0, index - 2)], follows=False)
+            else:
+                found[number] = replace(one, needed=following[index], follows=False)
+                if number + 1 < len(sent) and sent[number + 1].group.name in _REPLICATING_GROUPS:
+                    found[number + 1] = replace(sent[number + 1], needed=following[index], follows=True)
+    return found
 
 
 def recorded_group(one: Recorded) -> Group:

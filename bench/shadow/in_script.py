@@ -116,13 +116,17 @@ class _Script:
         self._log.tell((buffer() for buffer in self._buffers), "buffers")
         if self._steps > _FIRST_STEPS:
             self._end(self._found(optimizer))
-        self._messages.sent.clear()
-        self._messages.marks = 0
+        self._messages.restart()
         self._log.begin()
 
     def _found(self, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
         messages = [
-            as_message(one, self._ranks_per_node, phase="optimizer" if one.mark else one.phase)
+            as_message(
+                one,
+                self._ranks_per_node,
+                phase="optimizer" if one.mark else one.phase,
+                computed_before=self._messages.computed_before(one),
+            )
             for one in self._messages.sent
         ]
         return {

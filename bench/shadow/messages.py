@@ -15,7 +15,9 @@ def _ranks(group: dist.ProcessGroup) -> tuple[int, ...]:
     return tuple(dist.get_process_group_ranks(group))
 
 
-def as_message(sent: Recorded, ranks_per_node: int, *, phase: str, micro_batch: int = 0) -> Message:
+def as_message(
+    sent: Recorded, ranks_per_node: int, *, phase: str, computed_before: float, micro_batch: int = 0
+) -> Message:
     """The message without torch's objects."""
     return Message(
         op=sent.op,
@@ -25,6 +27,8 @@ def as_message(sent: Recorded, ranks_per_node: int, *, phase: str, micro_batch: 
         phase=phase,
         micro_batch=micro_batch,
         message_bytes=sent.message_bytes,
+        computed_before=computed_before,
+        waits=sent.waits,
     )
 
 

@@ -53,7 +53,7 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
         for _ in range(_first_steps(spec)):
             training.step(_Clock(lambda: None), WARMUP)
         _tell_what_stays(training, log)
-        messages.sent.clear()
+        messages.restart()
         log.begin()
 
         def marked() -> None:
@@ -61,7 +61,6 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
             log.tell((one.grad for one in training.model.parameters()), "gradients")
 
         clock = _Clock(marked)
-        messages.marks = 0
         training.step(clock, WARMUP)
         phases = [phase.removeprefix("idle_") for phase in clock.phases]
         sent = [
@@ -69,6 +68,7 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
                 one,
                 spec.ranks_per_node,
                 phase=phases[one.mark - 1],
+                computed_before=messages.computed_before(one),
                 micro_batch=min(phases[: one.mark].count("data"), spec.train.accumulate) - 1,
             )
             for one in messages.sent

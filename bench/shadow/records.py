@@ -25,6 +25,10 @@ class Message:
     """0-based; that of the last one in the phase optimizer."""
     message_bytes: int
     """The larger of the rank's input and output, as nccl-tests counts."""
+    computed_before: float
+    """Share of the floating-point operations of its phase and micro-batch that came before it, 0 to 1."""
+    waits: bool
+    """Whether the rank waits for its end at once; else it computes on."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -216,9 +216,8 @@ def test_a_pipeline_waits_for_its_first_and_last_micro_batch(meshes: list[str]) 
 
 
 def test_a_step_whose_messages_may_hide_more_is_an_upper_bound(meshes: list[str]) -> None:
-    done = subprocess.run(
-        [*meshes, "--case", "tp_ddp", "--world", "4"], capture_output=True, text=True, check=False
-    )
+    of_gpus = ["--case", "pp_fsdp", "--world", "4", "--device", "cuda"]
+    done = subprocess.run([*meshes, *of_gpus], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert re.search(r" at most [\d,.]+  +at least [\d.]+ %$", done.stdout, re.MULTILINE)
 
@@ -240,8 +239,9 @@ def test_a_script_is_predicted_by_a_shadow_and_a_measured_rank(tmp_path: Path) -
     assert (found["messages"], found["message_bytes"]) in ((1, gradient_bytes), (2, gradient_bytes))
     assert found["memory_per_rank_bytes"]["gradients"] == gradient_bytes
     assert found["computation_s"] >= 2 * SLEEP_S  # forward, and what no phase has
-    assert found["step_s"] == pytest.approx(found["computation_s"] + found["communication_s"])
-    assert found["step_is_upper_bound"] is True
+    # DDP's last bucket hides behind nothing
+    assert found["computation_s"] < found["step_s"] < found["computation_s"] + 1.01 * found["communication_s"]
+    assert found["step_is_upper_bound"] is False
 
 
 def test_a_node_has_as_many_ranks_as_the_world_says(suite: Path) -> None:

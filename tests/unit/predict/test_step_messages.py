@@ -120,15 +120,29 @@ def test_shard_groups_also_average_their_gradients() -> None:
     assert all(one.follows for one in sent)
 
 
-def recorded(op: str, phase: str, micro_batch: int = 0) -> Recorded:
+def recorded(
+    op: str,
+    phase: str,
+    micro_batch: int = 0,
+    *,
+    before: float = 0.0,
+    waits: bool = True,
+    group: str = "world",
+) -> Recorded:
     return Recorded(
-        op=op, group="tp", group_size=2, group_nodes=1, phase=phase, micro_batch=micro_batch, message_bytes=4
-    )
+        op=op, group=group, group_size=2, group_nodes=1, phase=phase, micro_batch=micro_batch, message_bytes=4,
+        computed_before=before, waits=waits,
+    )  # fmt: skip
+
+
+def recorded_exposed_s(spec: RunSpec, sent: list[Recorded], each_s: float) -> float | None:
+    step = recorded_stretches(spec, sent, PHASES)
+    return step_time(step, each_s * len(sent), fabric(each_s), Cores()).exposed_s
 
 
 def test_recorded_messages_are_waited_for_in_their_phase_and_micro_batch() -> None:
     spec = spec_of("ddp", accumulate=2)
-    sent = [recorded("all_reduce", "forward", number) for number in (0, 0, 1)] + [
+    sent = [recorded("all_reduce", "forward", number, before=0.5) for number in (0, 0, 1)] + [
         recorded("all_gather", "backward", 1),
         recorded("all_reduce", "optimizer", 1),
     ]
@@ -136,7 +150,51 @@ def test_recorded_messages_are_waited_for_in_their_phase_and_micro_batch() -> No
     assert [(one.name, len(one.messages)) for one in step if one.messages] == [
         ("forward 0", 2), ("forward 1", 1), ("backward 1", 1), ("optimizer", 1),
     ]  # fmt: skip
-    network = fabric(0.5)
-    time = step_time(step, 2.5, network, Cores())
-    assert time.computation_s == 2 * (4.0 + 8.0) + 1.0
-    assert time.exposed_s == pytest.approx(2.5)
+    assert recorded_exposed_s(spec, sent, 0.5) == pytest.approx(2.5)
+
+
+def test_messages_of_two_groups_that_a_rank_waits_for_follow_each_other() -> None:
+    sent = [recorded("all_reduce", "forward", group=group) for group in ("tp", "dp_shard", "tp")]
+    assert recorded_exposed_s(spec_of("mesh", options={"dp_shard": 2}), sent, 0.5) == pytest.approx(1.5)
+
+
+def test_a_recorded_bucket_hides_behind_the_rest_of_backward() -> None:
+    # backward takes 8 s: the first bucket has 4 s, the last one nothing to hide behind
+    sent = [recorded("all_reduce", "backward", before=before, waits=False) for before in (0.5, 1.0)]
+    assert recorded_exposed_s(spec_of("ddp"), sent, 3.0) == pytest.approx(3.0)
+    assert recorded_exposed_s(spec_of("ddp"), sent, 5.0) == pytest.approx(6.0)
+
+
+UNITS = (
+    *[recorded("all_gather", "forward", before=before) for before in (0.0, 0.0, 0.25, 0.5)],
+    *[recorded("all_gather", "backward", before=before) for before in (0.0, 0.0, 0.25)],
+    recorded("reduce_scatter", "backward", before=0.5),
+    recorded("all_gather", "backward", before=0.5),
+    *[recorded("reduce_scatter", "backward", before=before) for before in (0.75, 1.0, 1.0)],
+)
+"""A shadow's record under fsdp: a model with three blocks and a part outside them, each with equal computation."""
+
+
+@pytest.mark.parametrize("group", ["world", "dp_shard"])
+def test_recorded_messages_of_fsdp_hide_on_a_gpu_as_those_of_the_formulas(group: str) -> None:
+    sent = [dataclasses.replace(one, group=group) for one in UNITS]
+    strategy = "fsdp" if group == "world" else "mesh"
+    assert recorded_exposed_s(spec_of(strategy), sent, 0.5) == pytest.approx(6.0)
+    assert recorded_exposed_s(spec_of(strategy, "cuda"), sent, 0.5) == pytest.approx(2.5)
+
+
+def test_tensor_parallelism_on_a_gpu_waits_between_what_fsdp_hides() -> None:
+    among_layers = [recorded("all_gather", "forward", before=before, group="tp") for before in (0.25, 0.5)]
+    sent = [*UNITS[:2], *among_layers, *UNITS[2:]]
+    sent = [dataclasses.replace(one, group="dp_shard") if one.group == "world" else one for one in sent]
+    assert recorded_exposed_s(spec_of("mesh", "cuda"), sent, 0.5) == pytest.approx(2.5 + 2 * 0.5)
+
+
+def test_shard_groups_average_each_reduction_after_it() -> None:
+    reduced = [recorded("reduce_scatter", "backward", before=before, group="shard") for before in (0.5, 1.0)]
+    averaged = [recorded("all_reduce", "backward", before=before, group="replicate") for before in (0.5, 1.0)]
+    sent = [reduced[0], averaged[0], reduced[1], averaged[1]]
+    spec = spec_of("fsdp", "cuda", options={"shard_size": 2})
+    assert recorded_exposed_s(spec, sent, 1.5) == pytest.approx(3.0)  # 4 s hide the first two
+    # the second reduction begins when backward ends, and its average follows
+    assert recorded_exposed_s(spec, sent, 2.5) == pytest.approx(5.0)
