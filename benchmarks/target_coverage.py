@@ -67,6 +67,8 @@ class Trainings:
     examples: Array
     """To the target, or to the limit."""
     reached: Array
+    since_last: Array
+    """Share of the examples since the validation before."""
     throughput: Array
     seconds: Array
 
@@ -79,11 +81,19 @@ def trainings(needs: Needs, size: int, drift: Array, missing: float, rng: np.ran
     )
     examples = EXAMPLES[size] * np.exp(np.minimum(wanted, limit))
     grid = EXAMPLES[size] / VALIDATIONS
+    since_last = np.zeros_like(examples)
     if needs.on_grid:
         examples = np.ceil(examples / grid) * grid
+        since_last = grid / examples
     throughput = RATE[size] * np.exp(drift + rng.normal(0, NOISE, drift.shape))
     seconds = SETUP_S + examples / throughput + VALIDATION_S * np.ceil(examples / grid)
-    return Trainings(examples=examples, reached=wanted <= limit, throughput=throughput, seconds=seconds)
+    return Trainings(
+        examples=examples,
+        reached=wanted <= limit,
+        since_last=since_last,
+        throughput=throughput,
+        seconds=seconds,
+    )
 
 
 def truth(needs: Needs) -> dict[str, float]:
@@ -128,6 +138,7 @@ def rows(size: int, made: Trainings) -> pa.Table:
         "until_loss": np.full(count, 1.0),
         "global_batch": np.full(count, BATCHES[size]),
         "reached": made.reached.ravel(),
+        "since_last": made.since_last.ravel(),
         "steps": (made.examples / BATCHES[size]).ravel().astype(np.int64),
         "examples": made.examples.ravel(),
         "seconds": made.seconds.ravel(),

@@ -6,7 +6,8 @@
 -- smallest n with such a run, or that of the case named by `baseline:`. Figures are geometric means over all runs, slow
 -- ones included. Intervals: two-sided 95 %, as in `scaling`. Runs that missed the target are censored: if fewer than
 -- half did, a log-normal distribution is fitted, in which they need more than they had; if half or more did, only an
--- end is known, and `bound` says which.
+-- end is known, and `bound` says which. A run may have reached the target anywhere since the validation before, so the
+-- variance of a need is not below that of an even distribution over this distance.
 WITH sizes AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -33,6 +34,7 @@ WITH sizes AS (
         coalesce(list(ln(seconds)) FILTER (NOT reached AND seconds IS NOT NULL), []) AS least_seconds,
         mean_with_limits(known_examples, least_examples, runs) AS of_examples,
         mean_with_limits(known_seconds, least_seconds, runs) AS of_seconds,
+        coalesce(avg(since_last ** 2) / 12, 0) AS least_variance,
         -- logs of each run with its block: the round
         coalesce(list({'block': round, 'value': -ln(examples)}) FILTER (examples IS NOT NULL), []) AS example_logs,
         coalesce(list({'block': round, 'value': -ln(seconds)}) FILTER (seconds IS NOT NULL), []) AS second_logs,
@@ -57,6 +59,7 @@ baselines AS (
         trained AS baseline_trained,
         of_examples AS baseline_examples,
         of_seconds AS baseline_seconds,
+        least_variance AS baseline_least_variance,
         example_logs AS baseline_example_logs,
         second_logs AS baseline_second_logs,
         rate_logs AS baseline_rate_logs,
@@ -85,10 +88,18 @@ factors AS (
         ratio_half_width(rate_logs, baseline_rate_logs, stops_early) AS throughput_half_width,
         ratio_half_width(share_logs, baseline_share_logs, stops_early) AS share_half_width,
         log_ratio_with_limits(example_logs, baseline_example_logs, of_examples, baseline_examples) AS examples_log,
+        half_width(
+            of_examples.units, least_variance, baseline_examples.units, baseline_least_variance,
+            is_stopped_early := stops_early
+        ) AS least_half_width,
         half_width_with_limits(example_logs, baseline_example_logs, of_examples, baseline_examples, stops_early)
+            AS own_examples_half_width,
+        CASE WHEN own_examples_half_width IS NOT NULL THEN greatest(own_examples_half_width, least_half_width) END
             AS examples_half_width,
         log_ratio_with_limits(second_logs, baseline_second_logs, of_seconds, baseline_seconds) AS seconds_log,
         half_width_with_limits(second_logs, baseline_second_logs, of_seconds, baseline_seconds, stops_early)
+            AS own_seconds_half_width,
+        CASE WHEN own_seconds_half_width IS NOT NULL THEN greatest(own_seconds_half_width, least_half_width) END
             AS seconds_half_width,
         -- The share of a run that missed the target is that until its end. With a fit, it is what the other factors
         -- leave of the efficiency.
@@ -101,7 +112,9 @@ factors AS (
         of_examples.kind = 'bound' AS is_bound,
         baseline_examples.kind = 'bound' AS is_baseline_bound,
         is_baseline AND NOT is_bound AS is_exact,
-        t_quantile_for(CASE WHEN of_examples.units > 1 THEN of_examples.units - 1 END, stops_early) AS quantile
+        t_quantile_for(CASE WHEN of_examples.units > 1 THEN of_examples.units - 1 END, stops_early) AS quantile,
+        quantile * sqrt(greatest(of_examples.variance, least_variance / of_examples.units)) AS of_size_half_width,
+        quantile * sqrt(greatest(of_seconds.variance, least_variance / of_seconds.units)) AS seconds_of_size_half_width
     FROM paired
 ),
 -- A factor above its bound is impossible if this size missed the target, one below if the baseline did.
@@ -160,12 +173,12 @@ final AS (
         of_examples.kind AS estimate,
         -- examples: examples to the target, of a typical run; null for a bound, which is examples_lo
         CASE WHEN NOT is_bound THEN exp(of_examples.mean) END AS examples,
-        exp(of_examples.mean - quantile * sqrt(of_examples.variance)) AS examples_lo,
-        CASE WHEN NOT is_bound THEN exp(of_examples.mean + quantile * sqrt(of_examples.variance)) END AS examples_hi,
+        exp(of_examples.mean - of_size_half_width) AS examples_lo,
+        CASE WHEN NOT is_bound THEN exp(of_examples.mean + of_size_half_width) END AS examples_hi,
         CASE WHEN NOT is_bound THEN exp(of_examples.mean) / examples_of_step END AS steps,  -- optimizer steps to it
         CASE WHEN NOT is_bound THEN exp(of_seconds.mean) END AS seconds,  -- whole clock to it, start-up included
-        exp(of_seconds.mean - quantile * sqrt(of_seconds.variance)) AS seconds_lo,
-        CASE WHEN NOT is_bound THEN exp(of_seconds.mean + quantile * sqrt(of_seconds.variance)) END AS seconds_hi,
+        exp(of_seconds.mean - seconds_of_size_half_width) AS seconds_lo,
+        CASE WHEN NOT is_bound THEN exp(of_seconds.mean + seconds_of_size_half_width) END AS seconds_hi,
         throughput,                    -- examples/s while training; geometric mean of the runs where it is known
         training_share,  -- share of the clock spent training at that throughput; geometric mean
         setup_share,                   -- share of the clock before the ranks' common barrier; mean

@@ -17,6 +17,7 @@ validated AS (
 validations AS (
     SELECT
         *,
+        coalesce(lag(step) OVER so_far, 0) AS step_before,
         CASE WHEN count(validation_s) OVER so_far = count(*) OVER so_far THEN sum(validation_s) OVER so_far END
             AS validations_s
     FROM validated
@@ -37,6 +38,7 @@ ends AS (
         session_id, run_id, attempt,
         coalesce(val_loss <= until_loss, false) AS is_at_target,
         validations.step AS end_step,
+        (step - step_before) / nullif(step, 0) AS since_last,
         validations.elapsed_s + validations.validation_s AS end_s,
         validations_s
     FROM trials
@@ -51,6 +53,7 @@ measured AS (
         trials.*,
         coalesce(whole_run_reached, is_at_target, false) AS reached,
         end_step AS steps,
+        since_last,
         coalesce(whole_run_examples, end_step * examples_per_step) AS examples,
         coalesce(whole_run_s, setup_s + end_s) AS seconds,
         validations_s AS validation_s,
@@ -76,6 +79,9 @@ final AS (
         CASE WHEN examples > 0 THEN examples::DOUBLE END AS examples,
         CASE WHEN seconds > 0 THEN seconds END AS seconds,  -- the whole clock to the end of that validation
         training_throughput AS throughput,  -- examples/s of measured steps, of an import while it trained
+        -- since_last: share of these examples since the validation before: it reached the target somewhere in between;
+        -- null without a validation at a known step
+        since_last,
         examples / training_throughput AS training_s,  -- time in which these examples are trained at the throughput
         setup_s,                       -- start of the run to the ranks' common barrier
         validation_s,                  -- time in validations, the last included

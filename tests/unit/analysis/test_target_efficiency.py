@@ -100,6 +100,20 @@ def test_an_interval_is_students_of_the_differences_within_rounds(ask):
     assert row["examples_factor_lo"] == pytest.approx(math.exp(mean - 3.182446 * deviation / 2), rel=1e-6)
 
 
+@measured(case(target_step=at(one=[40] * 4, two=[30] * 4)))
+def test_seeds_that_end_at_the_same_validation_leave_the_distance_since_the_one_before(ask):
+    row = one_row(ask)
+    at_one, at_two = 10 / 40, 10 / 30  # of the examples, since the validation before
+    logs = [math.log(row[f"examples_factor{end}"]) for end in ("", "_lo", "_hi")]
+    deviation = math.sqrt((at_one**2 + at_two**2) / 12 / 4)
+    # as many degrees of freedom as Welch's t has for these variances: 5.5; t = 2.5
+    assert logs[2] - logs[0] == pytest.approx(logs[0] - logs[1])
+    assert 2.45 < (logs[2] - logs[0]) / deviation < 2.57
+    needs = [math.log(row[f"examples{end}"]) for end in ("", "_lo", "_hi")]
+    assert needs[2] - needs[0] == pytest.approx(3.182446 * at_two / math.sqrt(12) / 2)
+    assert row["seconds_lo"] < row["seconds"] * math.exp(-0.1)
+
+
 FORTY = {(1, repeat): 40 for repeat in range(4)}
 SMALL = case("small", step_ms={1: 10.0}, target_step=FORTY)
 
