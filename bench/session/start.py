@@ -31,7 +31,6 @@ from bench.records.vocabulary import RunOrder
 from bench.session import preflight
 from bench.session.folder import SessionFolder, new_session_id, utc_now
 from bench.session.result import SessionResult, read_result
-from bench.session.runner import run_plan
 from bench.session.time_left import TimeLeft
 from bench.slurm import allocation
 from bench.slurm.job import read_job
@@ -75,6 +74,8 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
     """Run a new session of a suite, or the rest of an earlier one; `step` is the Slurm step that this task leads.
 
     Raises InputError, before anything is written, if it cannot run."""
+    from bench.session.runner import run_plan  # with pyarrow, which a plan does not need
+
     results = writable_results_folder(options.results)
     others = OtherProcesses([os.getpid()])
     with Gathering(step, results, options.ranks_per_node) as gathering:
@@ -129,6 +130,8 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
 
 def resume(session: SessionFolder, gathered: Gathered, time_left: TimeLeft) -> SessionResult:
     """Run what is left of a session's plan. Raises InputError if the machine is smaller than the one of the plan."""
+    from bench.session.runner import run_plan
+
     runs = session.plan()
     before = session.head()
     _refuse_a_smaller_machine(session.session_id, before["slots"], gathered.slots)

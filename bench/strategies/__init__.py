@@ -7,6 +7,7 @@ rest.
 
 from __future__ import annotations
 
+import functools
 import pkgutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -105,9 +106,10 @@ class Strategy(Protocol):
         """Call it after forward passes without backward: restore the model's distribution for the next step."""
 
 
-def names() -> list[str]:
-    """Strategies that ship, in alphabetical order; imports none."""
-    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+@functools.cache
+def names() -> tuple[str, ...]:
+    """Strategies that ship, in alphabetical order; imports none. Cached, because a plan asks for them many times."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
 
 
 def known() -> list[str]:

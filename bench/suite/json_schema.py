@@ -51,7 +51,7 @@ def suite_schema() -> Schema:
     definitions["workload"]["anyOf"].append(_OWN)
     definitions["strategy"] = _union(strategies)
     definitions["strategy"]["anyOf"] = [
-        {"enum": strategies.names()},
+        {"enum": list(strategies.names())},
         {"type": "string", "pattern": ":"},
         _named_by_key(strategies),
         *definitions["strategy"]["anyOf"],
