@@ -1,14 +1,20 @@
 """Ranks that train two steps with divided sequences, on CPUs: torch has the ring, but no rule for a CPU's attention, so
-this file gives it one. Prints this rank's losses of two steps, and of an evaluation after them."""
+this file gives it one.
+
+Arguments: world size and mesh of each group of ranks as JSON, and a folder. Each rank writes its losses of two steps,
+and of an evaluation after them, into `GROUP.RANK.json` there."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
+from forked_ranks import fork
 from torch import distributed as dist
 from torch.distributed.tensor import DTensor, Shard
 from torch.distributed.tensor.experimental._context_parallel import _attention as ring
@@ -40,9 +46,9 @@ def handle(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return tuple(DTensor.from_local(one, over, [Shard(2)]) for one in found)
 
 
-def main(sizes: dict[str, int]) -> None:
+def train(sizes: dict[str, int], world: int, rank: int, rendezvous: Path) -> list[float]:
     torch.set_num_threads(1)
-    dist.init_process_group("gloo")
+    dist.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=world)
     ring.custom_ops |= {FORWARD.default: handle, BACKWARD.default: handle}
     options = transformer_lm.Workload.Options(
         d_model=32, layers=2, heads=4, sequence_length=16, vocab_size=256, validation_examples=4
@@ -82,10 +88,23 @@ def main(sizes: dict[str, int]) -> None:
             strategy.evaluate if strategy.makes_steps else lambda model, call, batch: call(model, batch)
         )
         scores, _ = evaluate(model, workload.evaluate, batch)
-    sys.stdout.write(json.dumps([*losses, scores.mean().item()]) + "\n")
     dist.destroy_process_group()
+    return [*losses, scores.mean().item()]
+
+
+def main() -> None:
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    folder = Path(sys.argv[2])
+
+    def rank_of(group: int, sizes: dict[str, int], world: int, rank: int) -> None:
+        losses = train(sizes, world, rank, folder / f"{group}.rendezvous")
+        (folder / f"{group}.{rank}.json").write_text(json.dumps(losses))
+
+    for group, (world, sizes) in enumerate(json.loads(sys.argv[1])):
+        ranks = [fork(partial(rank_of, group, sizes, world, rank)) for rank in range(world)]
+        for rank in ranks:
+            os.waitpid(rank, 0)
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    main(json.loads(sys.argv[1]))
+    main()

@@ -6,29 +6,40 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 RANKS = Path(__file__).with_name("ranks_of_a_ring.py")
+WHOLE: tuple[int, dict[str, int]] = 1, {}
+DIVIDED = [(2, {"cp": 2}), (4, {"cp": 2, "tp": 2}), (4, {"cp": 2, "dp_shard": 2})]
+"""World size and mesh of each group of ranks."""
 
 
-def losses(world: int, **sizes: int) -> list[float]:
-    """The mean over ranks of the losses of two steps and of an evaluation."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(world)]
+@pytest.fixture(scope="module")
+def losses(tmp_path_factory: pytest.TempPathFactory) -> list[np.ndarray[Any, Any]]:
+    """[steps] float64 of `WHOLE` and of each group in `DIVIDED`: the mean over ranks of the losses of two steps and of
+    an evaluation. One process imports torch and forks all of the ranks."""
+    folder = tmp_path_factory.mktemp("ring")
+    groups = json.dumps([WHOLE, *DIVIDED])
     done = subprocess.run(
-        [*command, str(RANKS), json.dumps(sizes)], capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-W", "ignore", str(RANKS), groups, str(folder)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    printed = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
-    assert len(printed) == world
-    return list(np.mean(printed, axis=0))
+    found = []
+    for group, (world, _) in enumerate([WHOLE, *DIVIDED]):
+        files = [folder / f"{group}.{rank}.json" for rank in range(world)]
+        assert all(file.exists() for file in files), done.stderr
+        found.append(np.mean([json.loads(file.read_text()) for file in files], axis=0))
+    return found
 
 
-@pytest.mark.parametrize(
-    ("world", "sizes"), [(2, {"cp": 2}), (4, {"cp": 2, "tp": 2}), (4, {"cp": 2, "dp_shard": 2})]
-)
-def test_divided_sequences_train_the_same_as_whole_ones(world: int, sizes: dict[str, int]) -> None:
-    single = losses(1)
-    np.testing.assert_allclose(losses(world, **sizes), single, rtol=2e-6)
+@pytest.mark.parametrize("group", range(len(DIVIDED)), ids=map(str, DIVIDED))
+def test_divided_sequences_train_the_same_as_whole_ones(
+    losses: list[np.ndarray[Any, Any]], group: int
+) -> None:
+    single, *divided = losses
+    np.testing.assert_allclose(divided[group], single, rtol=2e-6)
     assert single[0] - single[1] > 1e-3
