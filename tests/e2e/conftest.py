@@ -1,4 +1,5 @@
-"""One report for all tests that look at pages, and one Chromium for those of a worker.
+"""One report for all tests that look at pages, and for the tests of a worker one Chromium, and one process for the
+`bench` commands of tests that look at what a session measures, not at how its processes begin and end.
 
 Their imports wait until a test needs them: on a GPU node, other tests run without Selenium and Polars.
 """
@@ -15,6 +16,7 @@ import pytest
 
 if TYPE_CHECKING:
     from tests.e2e.browser import Browser
+    from tests.e2e.processes import OneProcess
 
 LONGEST = (
     "test_documents_run.py", "test_run_command.py", "test_any_launcher.py", "test_quickstart.py",
@@ -51,5 +53,14 @@ def browser(
 
     chromium, driver = require_program("chromium"), require_program("chromedriver")
     started = Browser(chromium, driver, tmp_path_factory.mktemp("profile"))
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="session")
+def one_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneProcess]:
+    from tests.e2e.processes import Marked, OneProcess
+
+    started = OneProcess(Marked(tmp_path_factory.mktemp("one_process")).environment)
     yield started
     started.close()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 
 BENCH = [sys.executable, "-m", "bench"]
@@ -55,6 +57,30 @@ class Marked:
 
     def _is_marked(self, process: Path) -> bool:
         return self._mark in _read(process / "environ").split("\0")
+
+
+class OneProcess:
+    """Runs `bench` commands one after another in a process of its own. Their sessions share a fork server, whose import
+    of torch takes longer than a small session."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        program = Path(__file__).with_name("several_commands.py")
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(program)], env=environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def run(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps([str(cwd or Path.cwd()), arguments]) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, f"the process that runs the commands ended with {self._process.wait()}"
+        return subprocess.CompletedProcess([*BENCH, *arguments], *json.loads(answer))
+
+    def close(self) -> None:
+        self._process.communicate()
 
 
 def _shared_memory() -> set[str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from processes import Marked
+from processes import Marked, OneProcess
 
 CODE = """
 import os
@@ -72,53 +71,66 @@ cases:
 WAIT = next(number for number, line in enumerate(CODE.splitlines(), 1) if line.strip() == "time.sleep(60)")
 
 
+LIMIT_S = 4
+CHECKS = {
+    # name -> cases of the suite, measure.timeout_s
+    "prepares": (["prepares"], LIMIT_S),
+    "loads": (["fails", "loads"], LIMIT_S),
+    "worker": (["worker"], LIMIT_S),
+    "closes": (["closes"], 100_000),
+}
+
+
 def written(folder: Path, timeout_s: int) -> str:
     (folder / "mine.py").write_text(CODE)
-    (folder / "mine.yaml").write_text(SUITE.replace("TIMEOUT", str(timeout_s)))
-    return str(folder / "mine.yaml")
+    path = folder / f"mine{timeout_s}.yaml"
+    path.write_text(SUITE.replace("TIMEOUT", str(timeout_s)))
+    return str(path)
 
 
-@pytest.fixture
-def check(tmp_path: Path) -> Callable[..., str]:
-    """Check these cases of the suite; returns what is said on stderr. The check ends with 2, and leaves nothing."""
-
-    def checked(*cases: str, timeout_s: int) -> str:
-        marked = Marked(tmp_path)
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """By name in CHECKS: what the check says on stderr. It ends with 2, and leaves nothing."""
+    folder = tmp_path_factory.mktemp("hangs")
+    marked = Marked(folder)
+    place = ("--results", str(folder / "r"), "--ranks-per-node", "1")
+    one_process = OneProcess(marked.environment)
+    found = {}
+    for name, (cases, timeout_s) in CHECKS.items():
         chosen = [word for case in cases for word in ("--case", case)]
-        place = ("--results", str(tmp_path / "r"), "--ranks-per-node", "1")
-        done = marked.run("suite", written(tmp_path, timeout_s), *chosen, *place)
+        done = one_process.run("suite", written(folder, timeout_s), *chosen, *place, cwd=folder)
         assert done.returncode == 2, done.stderr
-        assert not (tmp_path / "r").exists()
-        assert marked.left() == []
-        return done.stderr
-
-    return checked
+        assert not (folder / "r").exists()
+        found[name] = done.stderr
+    one_process.close()
+    assert marked.left() == []
+    return found
 
 
 @pytest.mark.parametrize(
-    ("cases", "call"),
+    ("name", "call"),
     [
-        (["prepares"], "prepare() of mine.py:Prepares"),
-        (["fails", "loads"], "the first batch of mine.py:hangs()"),
-        (["worker"], "the first batch of mine.py:in_a_worker()"),
+        ("prepares", "prepare() of mine.py:Prepares"),
+        ("loads", "the first batch of mine.py:hangs()"),
+        ("worker", "the first batch of mine.py:in_a_worker()"),
     ],
 )
 def test_it_is_named_and_ends_the_call_with_2_and_its_place(
-    check: Callable[..., str], cases: list[str], call: str
+    said: dict[str, str], name: str, call: str
 ) -> None:
-    said = check(*cases, timeout_s=10)
-    assert f"bench: case {cases[-1]}: still waiting for {call} (" in said
+    assert f"bench: case {name}: still waiting for {call} (" in said[name]
     fails = "case fails: prepare() of mine.py:Fails raised FileNotFoundError: no corpus (line "
-    hangs = f"case {cases[-1]}: {call} did not end within 10 s (measure.timeout_s); it is at mine.py:{WAIT}, in wait: "
-    *earlier, last = said.splitlines()[-len(cases) :]
-    assert last.removeprefix("error: ").startswith(hangs)
-    assert [line.startswith(f"error: {fails}") for line in earlier] == [True] * (len(cases) - 1)
+    hangs = f"case {name}: {call} did not end within {LIMIT_S} s (measure.timeout_s); it is at mine.py:{WAIT}, in "
+    others = len(CHECKS[name][0]) - 1
+    *earlier, last = said[name].splitlines()[-1 - others :]
+    assert last.removeprefix("error: ").startswith(f"{hangs}wait: ")
+    assert [line.startswith(f"error: {fails}") for line in earlier] == [True] * others
 
 
-def test_a_process_that_closes_its_files_is_not_waited_for(check: Callable[..., str]) -> None:
-    said = check("closes", timeout_s=100_000)
+def test_a_process_that_closes_its_files_is_not_waited_for(said: dict[str, str]) -> None:
     assert (
-        "error: case closes: the process of the check before the session ended during prepare() of " in said
+        "error: case closes: the process of the check before the session ended during prepare() of "
+        in said["closes"]
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import Marked
+from processes import Marked, OneProcess
 
 from analysis.database import connections
 
@@ -51,8 +51,8 @@ PROBES = {
 }  # fmt: skip
 
 
-def begin(folder: Path) -> tuple[Marked, list[str]]:
-    """The suite in that folder, and the command that runs it."""
+def begin(folder: Path) -> list[str]:
+    """Write the suite into that folder; returns the command that runs it."""
     (folder / "fits.yaml").write_text(SUITE)
     shutil.copyfile(HERE / "hungry.py", folder / "hungry.py")
     command = [
@@ -65,7 +65,7 @@ def begin(folder: Path) -> tuple[Marked, list[str]]:
         "--order",
         "fixed",
     ]
-    return Marked(folder), [*command, "--ranks-per-node", "2"]
+    return [*command, "--ranks-per-node", "2"]
 
 
 Found = tuple[Path, str]
@@ -73,10 +73,9 @@ Found = tuple[Path, str]
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
+def found(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> Found:
     folder = tmp_path_factory.mktemp("found")
-    marked, command = begin(folder)
-    done = marked.run(*command)
+    done = one_process.run(*begin(folder))
     assert done.returncode == 1, done.stderr  # one case fits with no micro-batch
     return folder, done.stdout + done.stderr
 
@@ -151,10 +150,9 @@ def test_the_session_says_what_fits_and_why_a_case_was_not_measured(found: Found
     assert "no micro-batch to measure with: find_batch tried 1: " in said
 
 
-def test_a_search_that_is_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
-    marked, command = begin(tmp_path)
-    command += ["--case", "strong", "--no-load"]
-    begun = marked.start(*command)
+def test_a_search_that_is_stopped_goes_on_where_it_was(tmp_path: Path, one_process: OneProcess) -> None:
+    command = [*begin(tmp_path), "--case", "strong", "--no-load"]
+    begun = Marked(tmp_path).start(*command)
     session = tmp_path / "r" / "s"
     while not (session / "strong.1x1.find4.r0" / "run.json").exists() and begun.poll() is None:
         time.sleep(0.02)
@@ -164,7 +162,7 @@ def test_a_search_that_is_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in finished(session)}
     assert before
     assert not (session / "strong.1x1.r0").exists()
-    resumed = marked.run(
+    resumed = one_process.run(
         "suite", "--resume", "s", "--results", str(tmp_path / "r"), "--no-load", "--ranks-per-node", "2"
     )
     assert resumed.returncode == 0, resumed.stderr
@@ -172,7 +170,7 @@ def test_a_search_that_is_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     plan = [run["run_id"] for run in json.loads((session / "session.json").read_text())["plan"]]
     assert sorted(plan[:6]) == [f"{name}.r0" for name in sorted(PROBES) if name.startswith("strong")]
     assert plan[6:] == ["strong.1x1.r0", "strong.1x2.r0", "strong.1x16.r0"]
-    again = marked.run(
+    again = one_process.run(
         "suite", "--resume", "s", "--results", str(tmp_path / "r"), "--no-load", "--ranks-per-node", "2"
     )
     assert "every run of its plan is done" in again.stderr

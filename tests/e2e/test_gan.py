@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-from processes import Marked
+from processes import OneProcess
 
 from tests.e2e.documents import saved_examples
 
@@ -21,7 +21,7 @@ SIZES = {"single": [1], "ddp": [1, 2], "fsdp": [1, 2], "fsdp1": [2]}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> Path:
     made = tmp_path_factory.mktemp("own_step")
     (made / "my_gan.py").write_text(saved_examples(ROOT / "docs/first-suite.md")["my_gan.py"])
     cases: list[dict[str, Any]] = [
@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     (made / "gan.yaml").write_text(json.dumps(suite))
     options = ["--results", str(made / "r"), "--session", "s", "--ranks-per-node", "2"]
-    done = Marked(made).run("suite", str(made / "gan.yaml"), *options)
+    done = one_process.run("suite", str(made / "gan.yaml"), *options)
     assert done.returncode == 0, done.stderr
     return made
 
@@ -87,7 +87,7 @@ def by_hand(folder: Path, places: list[torch.Tensor]) -> tuple[list[float], list
     return found
 
 
-def test_its_losses_are_those_of_a_plain_loop(folder: Path) -> None:
+def test_its_losses_are_those_of_a_plain_loop(folder: Path, one_process: OneProcess) -> None:
     from bench.data.order import Order
 
     order = Order(4096, 0)
@@ -99,7 +99,7 @@ def test_its_losses_are_those_of_a_plain_loop(folder: Path) -> None:
         " JOIN runs USING (session_id, run_id, attempt) WHERE case_name IN ('single', 'fsdp1')"
         " GROUP BY ALL ORDER BY ALL"
     )
-    done = Marked(folder).run("sql", query, "--results", str(folder / "r"), "--format", "json")
+    done = one_process.run("sql", query, "--results", str(folder / "r"), "--format", "json")
     rows = json.loads(done.stdout)
     assert {(row["case_name"], row["name"], row["n"]) for row in rows} == {
         ("fsdp1", "discriminator", 2), ("single", "discriminator", 1),
@@ -109,9 +109,9 @@ def test_its_losses_are_those_of_a_plain_loop(folder: Path) -> None:
         np.testing.assert_allclose(kept, discriminator, rtol=1e-4)
 
 
-def test_the_report_draws_the_losses_by_name(folder: Path) -> None:
+def test_the_report_draws_the_losses_by_name(folder: Path, one_process: OneProcess) -> None:
     chart = ["export", "s", "--format", "svg", "--chart", "named_losses", "--results", str(folder / "r")]
-    done = Marked(folder).run(*chart)
+    done = one_process.run(*chart)
     assert (done.returncode, done.stdout.count("discriminator") > 0) == (0, True), done.stderr
 
 

@@ -7,24 +7,25 @@ from pathlib import Path
 
 import pytest
 from documents import ROOT
-from processes import Marked
+from processes import OneProcess
 
 TABLE = ROOT / "docs/examples/published_table.txt"
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Marked, Path, str]:
+def results(
+    tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess
+) -> tuple[OneProcess, Path, str]:
     folder = tmp_path_factory.mktemp("import")
-    marked = Marked(folder)
     where = ("--results", str(folder / "r"))
-    done = marked.run(
+    done = one_process.run(
         "import", str(TABLE), "--suite", "mpcdf-raven", "--strategy", "ddp", "--session", "S", *where
     )
     assert (done.returncode, done.stderr) == (0, "")
-    return marked, folder / "r", done.stdout
+    return one_process, folder / "r", done.stdout
 
 
-def test_it_prints_what_the_page_shows(results: tuple[Marked, Path, str]) -> None:
+def test_it_prints_what_the_page_shows(results: tuple[OneProcess, Path, str]) -> None:
     page = (ROOT / "docs/import.md").read_text(encoding="utf-8")
     shown = {" ".join(line.split()) for line in page.splitlines()}
     lines = [" ".join(line.split()) for line in results[2].splitlines()]
@@ -33,40 +34,42 @@ def test_it_prints_what_the_page_shows(results: tuple[Marked, Path, str]) -> Non
     assert lines[7].partition(" from ")[2] in page
 
 
-def test_its_speedups_are_those_of_the_publication(results: tuple[Marked, Path, str]) -> None:
-    marked, folder, _ = results
+def test_its_speedups_are_those_of_the_publication(results: tuple[OneProcess, Path, str]) -> None:
+    one_process, folder, _ = results
     query = "SELECT workers, round(speedup, 2) AS s, round(100 * efficiency, 1) AS e FROM scaling ORDER BY workers"
-    done = marked.run("sql", query, "--results", str(folder), "--format", "json")
+    done = one_process.run("sql", query, "--results", str(folder), "--format", "json")
     assert [tuple(row.values()) for row in json.loads(done.stdout)] == [
         (1, 1.0, 100.0), (4, 3.81, 95.2), (8, 6.34, 79.3),
     ]  # fmt: skip
 
 
-def test_the_summary_says_it_again(results: tuple[Marked, Path, str]) -> None:
-    marked, folder, printed = results
-    done = marked.run("summary", "S", "--results", str(folder))
+def test_the_summary_says_it_again(results: tuple[OneProcess, Path, str]) -> None:
+    one_process, folder, printed = results
+    done = one_process.run("summary", "S", "--results", str(folder))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == printed.splitlines()[1:-2]
 
 
 def test_a_report_and_every_export_can_be_made_of_it(
-    results: tuple[Marked, Path, str], tmp_path: Path
+    results: tuple[OneProcess, Path, str], tmp_path: Path
 ) -> None:
-    marked, folder, _ = results
-    done = marked.run("report", "S", "--results", str(folder), "--out", str(tmp_path / "public"))
+    one_process, folder, _ = results
+    done = one_process.run("report", "S", "--results", str(folder), "--out", str(tmp_path / "public"))
     assert (done.returncode, done.stderr) == (0, "")
     for form in ("csv", "json", "markdown", "text", "latex"):
-        done = marked.run("export", "S", "--format", form, "--results", str(folder))
+        done = one_process.run("export", "S", "--format", form, "--results", str(folder))
         assert (done.returncode, done.stderr) == (0, "")
         assert "trainings/s" in done.stdout
 
 
-def test_what_is_wrong_is_said_in_lines_and_exit_2(results: tuple[Marked, Path, str], tmp_path: Path) -> None:
-    marked, folder, _ = results
+def test_what_is_wrong_is_said_in_lines_and_exit_2(
+    results: tuple[OneProcess, Path, str], tmp_path: Path
+) -> None:
+    one_process, folder, _ = results
     bad = tmp_path / "bad.csv"
     bad.write_text('case,scaling,world_size,repeat,seconds,examples\nddp,strong,4,0,"1,234.5",0\n')
     before = sorted(folder.rglob("*"))
-    done = marked.run("import", str(bad), "--suite", "s", "--results", str(folder))
+    done = one_process.run("import", str(bad), "--suite", "s", "--results", str(folder))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines() == [
         "error: bad.csv: 2 problems, nothing was imported:",
@@ -76,9 +79,9 @@ def test_what_is_wrong_is_said_in_lines_and_exit_2(results: tuple[Marked, Path, 
     assert sorted(folder.rglob("*")) == before
 
 
-def test_a_resume_is_refused_with_what_it_is(results: tuple[Marked, Path, str]) -> None:
-    marked, folder, _ = results
-    done = marked.run("suite", "--resume", "S", "--results", str(folder))
+def test_a_resume_is_refused_with_what_it_is(results: tuple[OneProcess, Path, str]) -> None:
+    one_process, folder, _ = results
+    done = one_process.run("suite", "--resume", "S", "--results", str(folder))
     assert done.returncode == 2
     assert done.stderr.startswith(
         "error: session S was imported from published_table.txt: it has no runs to resume"

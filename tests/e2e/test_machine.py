@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from processes import Marked
+from processes import OneProcess
 
 SUITE = """
 title: What this machine can do
@@ -28,26 +28,27 @@ cases:
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Marked, str]:
+def session(
+    tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess
+) -> tuple[Path, OneProcess, str]:
     folder = tmp_path_factory.mktemp("machine")
     (folder / "machine.yaml").write_text(SUITE)
-    marked = Marked(folder)
     command = ["suite", str(folder / "machine.yaml"), "--results", str(folder / "r"), "--ranks-per-node", "2"]
-    done = marked.run(*command, "--session", "s")
+    done = one_process.run(*command, "--session", "s")
     assert done.returncode == 0, done.stderr
-    return folder / "r", marked, done.stdout
+    return folder / "r", one_process, done.stdout
 
 
-def rows(session: tuple[Path, Marked, str], query: str) -> list[dict[str, object]]:
-    results, marked, _ = session
+def rows(session: tuple[Path, OneProcess, str], query: str) -> list[dict[str, object]]:
+    results, one_process, _ = session
     found: list[dict[str, object]] = json.loads(
-        marked.run("sql", query, "--results", str(results), "--format", "json").stdout
+        one_process.run("sql", query, "--results", str(results), "--format", "json").stdout
     )
     return found
 
 
 def test_every_iteration_of_every_rank_is_a_row_with_nccl_tests_bandwidths(
-    session: tuple[Path, Marked, str],
+    session: tuple[Path, OneProcess, str],
 ) -> None:
     found = rows(
         session,
@@ -73,7 +74,7 @@ def test_every_iteration_of_every_rank_is_a_row_with_nccl_tests_bandwidths(
     assert products == [{"m": 8, "n": 4, "k": 16, "rows": 6}, {"m": 32, "n": 32, "k": 32, "rows": 6}]
 
 
-def test_its_runs_are_ok_without_steps_or_batches(session: tuple[Path, Marked, str]) -> None:
+def test_its_runs_are_ok_without_steps_or_batches(session: tuple[Path, OneProcess, str]) -> None:
     runs = rows(
         session,
         "SELECT run_id, status, global_batch, data_source, steps_completed, setup_s > 0 AS met FROM runs ORDER BY 1",
@@ -92,14 +93,14 @@ def test_its_runs_are_ok_without_steps_or_batches(session: tuple[Path, Marked, s
 
 
 def test_the_session_ends_with_what_it_found_and_summary_and_page_show_it(
-    session: tuple[Path, Marked, str], tmp_path: Path
+    session: tuple[Path, OneProcess, str], tmp_path: Path
 ) -> None:
-    results, marked, printed = session
+    results, one_process, printed = session
     assert "GB/s" in printed.splitlines()[-3]
     assert "speedup" not in printed
-    summary = marked.run("summary", "--runs", "--results", str(results)).stdout
+    summary = one_process.run("summary", "--runs", "--results", str(results)).stdout
     assert "Bus bandwidth in GB/s" in summary
     assert "4 KiB" in summary
-    done = marked.run("report", "--results", str(results), "--out", str(tmp_path))
+    done = one_process.run("report", "--results", str(results), "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "No run of this session is ok" not in (tmp_path / "s.html").read_text()

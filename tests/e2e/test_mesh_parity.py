@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from processes import Marked
+from processes import OneProcess
 
 from analysis.database import connections
 from analysis.loading.load import load
@@ -37,7 +37,7 @@ def case(name: str, strategy: Any, world: list[int], **keys: Any) -> dict[str, A
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> Path:
     folder = tmp_path_factory.mktemp("meshes")
     single = {"name": "single", "strategy": "single", "scaling": "none", "batch_per_rank": 16, "world": [1]}
     tied = {"workload": {"tie_embeddings": True}}
@@ -71,7 +71,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }  # fmt: skip
     path = folder / "meshes.yaml"
     path.write_text(json.dumps(suite))
-    done = Marked(folder).run(
+    done = one_process.run(
         "suite", str(path), "--results", str(folder), "--session", "s", "--ranks-per-node", "8", "--no-load"
     )
     assert done.returncode == 0, done.stderr

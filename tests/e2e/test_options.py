@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from processes import Marked
+from processes import OneProcess
 
 STEPS = 6
 UNET = {
@@ -98,7 +98,7 @@ BASE: dict[str, Any] = {"strategy": "ddp", "scaling": "strong", "global_batch": 
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def session(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> Path:
     folder = tmp_path_factory.mktemp("options")
     cases = [
         {"name": name} | BASE | changes
@@ -114,7 +114,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "own.py").write_text(OWN)
     (folder / "options.yaml").write_text(json.dumps(suite))
     options = ["--results", str(folder), "--session", "s", "--ranks-per-node", "2", "--no-load"]
-    done = Marked(folder).run("suite", str(folder / "options.yaml"), *options)
+    done = one_process.run("suite", str(folder / "options.yaml"), *options)
     assert done.returncode == 0, done.stderr
     return folder / "s"
 
@@ -141,14 +141,16 @@ def test_an_option_of_arithmetic_or_optimizer_trains(session: Path, case: str) -
     assert not np.array_equal(measured, losses(session, "plain"))
 
 
-def test_a_user_sees_what_is_wrong_with_an_optimizer_before_anything_is_written(session: Path) -> None:
+def test_a_user_sees_what_is_wrong_with_an_optimizer_before_anything_is_written(
+    session: Path, one_process: OneProcess
+) -> None:
     (session.parent / "wrong.py").write_text(OWN.replace("eps=eps)]", "eps=eps)][:1]"))
     suite = json.loads((session.parent / "options.yaml").read_text())
     train = {"optimizer": "./wrong.py:make", "optimizer_options": {"eps": 1e-6}}
     cases = [{"name": name, "train": train} | BASE for name in ("one", "other")]
     (session.parent / "wrong.yaml").write_text(json.dumps(suite | {"cases": cases}))
     options = ["--results", str(session.parent / "none"), "--ranks-per-node", "2"]
-    done = Marked(session.parent).run("suite", str(session.parent / "wrong.yaml"), *options)
+    done = one_process.run("suite", str(session.parent / "wrong.yaml"), *options)
     assert done.returncode == 2
     assert "error: cases one, other: wrong.py:make() leaves out " in done.stderr
     assert not (session.parent / "none").exists()

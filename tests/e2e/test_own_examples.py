@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from processes import Marked
+from processes import OneProcess
 
 OWN = Path(__file__).parents[2] / "docs" / "own"
 PAGE = OWN.parent / "own-training.md"
@@ -25,17 +25,17 @@ GROUP BY ALL ORDER BY ALL
 
 
 @pytest.fixture(scope="module")
-def losses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[list[float]]]:
+def losses(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> dict[str, list[list[float]]]:
     """By case: the losses of every step, on one rank and on two."""
     folder = tmp_path_factory.mktemp("own")
     shutil.copytree(OWN, folder / "own")
-    marked, results = Marked(folder), ["--results", str(folder / "r")]
+    results = ["--results", str(folder / "r")]
     for suite in ("own", "graphs"):
         path = str(folder / f"own/{suite}.yaml")
-        done = marked.run("suite", path, "--quick", "--ranks-per-node", "2", *results)
+        done = one_process.run("suite", path, "--quick", "--ranks-per-node", "2", *results)
         assert done.returncode == 0, done.stderr
     found: dict[str, list[list[float]]] = {}
-    for row in json.loads(marked.run("sql", LOSSES, *results, "--format", "json").stdout):
+    for row in json.loads(one_process.run("sql", LOSSES, *results, "--format", "json").stdout):
         found.setdefault(row["case_name"], []).append(row["losses"])
     return found
 

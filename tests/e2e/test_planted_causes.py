@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from processes import Marked
+from processes import OneProcess
 
 WORKLOAD = f"{Path(__file__).parent / 'slow_rank.py'}:Workload"
 
@@ -17,7 +17,9 @@ def _case(name: str, slow: str, world: int, **more: Any) -> dict[str, Any]:
     return {"name": name, "world": [world], "workload": workload, **of_all, **more}
 
 
-def test_a_rank_that_is_slow_in_real_runs_is_found_by_where_it_is_slow(tmp_path: Path) -> None:
+def test_a_rank_that_is_slow_in_real_runs_is_found_by_where_it_is_slow(
+    tmp_path: Path, one_process: OneProcess
+) -> None:
     profiled = {"measure": {"profiled": 2}}
     cases = [
         _case("alone", "batch", 1, baseline=None, **profiled),
@@ -34,14 +36,16 @@ def test_a_rank_that_is_slow_in_real_runs_is_found_by_where_it_is_slow(tmp_path:
         "device": "cpu",
     }
     (tmp_path / "slow.yaml").write_text(json.dumps({**suite, "measure": measure, "cases": cases}))
-    marked, results = Marked(tmp_path), str(tmp_path / "r")
-    done = marked.run("suite", str(tmp_path / "slow.yaml"), "--results", results, "--ranks-per-node", "2")
+    results = str(tmp_path / "r")
+    done = one_process.run(
+        "suite", str(tmp_path / "slow.yaml"), "--results", results, "--ranks-per-node", "2"
+    )
     assert done.returncode == 0, done.stderr
     largest = (
         "SELECT case_name, arg_max(term, share) AS term, any_value(known_by) AS known_by, "
         "abs(sum(share) - 1 + any_value(efficiency)) < 1e-9 AS they_add_up FROM efficiency_loss GROUP BY case_name"
     )
-    found = json.loads(marked.run("sql", largest, "--results", results, "--format", "json").stdout)
+    found = json.loads(one_process.run("sql", largest, "--results", results, "--format", "json").stdout)
     assert {row["case_name"]: (row["term"], row["known_by"]) for row in found} == {
         "late": ("data", "estimated"),
         "slow": ("imbalance", "estimated"),

@@ -6,10 +6,13 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.e2e.processes import OneProcess
 
 MODEL = """
 import torch
@@ -76,21 +79,21 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def predict(suite: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "bench",
-        "predict",
-        str(suite),
-        "--results",
-        str(suite.parent),
-        *arguments,
-    ]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=suite.parent)
+Predict = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_json_has_bytes_seconds_and_what_does_not_fit(suite: Path) -> None:
+@pytest.fixture(scope="session")
+def predict(one_process: OneProcess) -> Predict:
+    """`bench predict` of a suite file, with the results folder next to it."""
+
+    def call(suite: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+        where = ("--results", str(suite.parent))
+        return one_process.run("predict", str(suite), *where, *arguments, cwd=suite.parent)
+
+    return call
+
+
+def test_json_has_bytes_seconds_and_what_does_not_fit(suite: Path, predict: Predict) -> None:
     done = predict(
         suite, "--json", "--world", "64", "--ranks-per-node", "8", "--bus-gbps", "50", "--latency-us", "10",
         "--tflops", "0.001", "--memory", "300KiB",
@@ -114,7 +117,7 @@ def test_json_has_bytes_seconds_and_what_does_not_fit(suite: Path) -> None:
     assert "item()" in looks["problem"]
 
 
-def test_a_table_says_what_fits_and_what_is_not_known(suite: Path) -> None:
+def test_a_table_says_what_fits_and_what_is_not_known(suite: Path, predict: Predict) -> None:
     done = predict(suite, "--memory", "300KiB", "--case", "ddp")
     assert done.returncode == 0, done.stderr
     assert "network: not known; measure it with `bench suite collectives` or give --bus-gbps" in done.stdout
@@ -122,14 +125,14 @@ def test_a_table_says_what_fits_and_what_is_not_known(suite: Path) -> None:
     assert "2 ranks: 581 KiB of 300 KiB: does not fit, by 281 KiB" in done.stdout
 
 
-def test_a_step_without_messages_has_its_unit(suite: Path) -> None:
+def test_a_step_without_messages_has_its_unit(suite: Path, predict: Predict) -> None:
     done = predict(suite, "--tflops", "0.001", "--case", "ddp", "--world", "1")
     assert done.returncode == 0, done.stderr
     assert "memory per rank in KiB, times in ms\n" in done.stdout
 
 
 def test_a_size_among_which_the_batch_does_not_divide_leaves_the_others_their_prediction(
-    tmp_path: Path,
+    tmp_path: Path, predict: Predict
 ) -> None:
     (tmp_path / "model.py").write_text(MODEL)
     strong = {"name": "strong", "strategy": "ddp", "scaling": "strong", "global_batch": 32, "world": [2]}
@@ -151,10 +154,12 @@ def test_a_size_among_which_the_batch_does_not_divide_leaves_the_others_their_pr
         ("batch_sweep", "as in --set cases.largest_ddp.batch_per_rank=32"),
     ],
 )
-def test_what_has_no_step_or_no_batch_says_so(tmp_path: Path, suite: str, said: str) -> None:
-    command = [sys.executable, "-m", "bench", "predict", suite, "--results", str(tmp_path), "--world", "2"]
+def test_what_has_no_step_or_no_batch_says_so(
+    tmp_path: Path, suite: str, said: str, one_process: OneProcess
+) -> None:
+    command = ["predict", suite, "--results", str(tmp_path), "--world", "2"]
     command += ["--case", "largest_ddp~checkpointing=false"] if suite == "batch_sweep" else []
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = one_process.run(*command)
     assert done.returncode == 0, done.stderr
     assert said in done.stdout
 
@@ -169,7 +174,7 @@ def test_what_has_no_step_or_no_batch_says_so(tmp_path: Path, suite: str, said: 
     ],
 )
 def test_an_option_that_makes_no_sense_ends_with_2(
-    suite: Path, arguments: tuple[str, ...], said: str
+    suite: Path, predict: Predict, arguments: tuple[str, ...], said: str
 ) -> None:
     done = predict(suite, *arguments)
     assert done.returncode == 2
@@ -179,15 +184,15 @@ def test_an_option_that_makes_no_sense_ends_with_2(
 @pytest.fixture(scope="module")
 def meshes(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Cases of mesh_sweep on a given network, without --json."""
-    command = [sys.executable, "-m", "bench", "predict", "mesh_sweep", "--quick"]
+    command = ["predict", "mesh_sweep", "--quick"]
     network = ["--bus-gbps", "1", "--latency-us", "100", "--tflops", "0.05"]
     return [*command, *network, "--results", str(tmp_path_factory.mktemp("results"))]
 
 
-def test_a_strategy_without_formulas_is_predicted_by_a_shadow(meshes: list[str]) -> None:
-    done = subprocess.run(
-        [*meshes, "--case", "tp", "--world", "2", "--json"], capture_output=True, text=True, check=False
-    )
+def test_a_strategy_without_formulas_is_predicted_by_a_shadow(
+    meshes: list[str], one_process: OneProcess
+) -> None:
+    done = one_process.run(*meshes, "--case", "tp", "--world", "2", "--json")
     assert done.returncode == 0, done.stderr
     (tp,) = json.loads(done.stdout)["predictions"]
     assert tp["problem"] is None
@@ -199,11 +204,12 @@ def test_a_strategy_without_formulas_is_predicted_by_a_shadow(meshes: list[str])
     assert tp["memory_per_rank_bytes"]["parameters"] < 4 * tp["parameters"]
 
 
-def test_a_pipeline_waits_for_its_first_and_last_micro_batch(meshes: list[str]) -> None:
-    done = subprocess.run(
-        [*meshes, "--case", "pp_gpipe", "--world", "2", "--bus-gbps", "1e6", "--latency-us", "0", "--json"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+def test_a_pipeline_waits_for_its_first_and_last_micro_batch(
+    meshes: list[str], one_process: OneProcess
+) -> None:
+    done = one_process.run(
+        *meshes, "--case", "pp_gpipe", "--world", "2", "--bus-gbps", "1e6", "--latency-us", "0", "--json"
+    )
     assert done.returncode == 0, done.stderr
     (pp,) = json.loads(done.stdout)["predictions"]
     assert pp["problem"] is None
@@ -215,22 +221,24 @@ def test_a_pipeline_waits_for_its_first_and_last_micro_batch(meshes: list[str]) 
     assert pp["step_is_upper_bound"] is False
 
 
-def test_a_step_whose_messages_may_hide_more_is_an_upper_bound(meshes: list[str]) -> None:
-    of_gpus = ["--case", "pp_fsdp", "--world", "4", "--device", "cuda"]
-    done = subprocess.run([*meshes, *of_gpus], capture_output=True, text=True, check=False)
+def test_a_step_whose_messages_may_hide_more_is_an_upper_bound(
+    meshes: list[str], one_process: OneProcess
+) -> None:
+    done = one_process.run(*meshes, "--case", "pp_fsdp", "--world", "4", "--device", "cuda")
     assert done.returncode == 0, done.stderr
     assert re.search(r" at most [\d,.]+  +at least [\d.]+ %$", done.stdout, re.MULTILINE)
 
 
-def test_a_script_is_predicted_by_a_shadow_and_a_measured_rank(tmp_path: Path) -> None:
+def test_a_script_is_predicted_by_a_shadow_and_a_measured_rank(
+    tmp_path: Path, one_process: OneProcess
+) -> None:
     (tmp_path / "train.py").write_text(SCRIPT)
-    bench = [sys.executable, "-m", "bench"]
     command = ["--results", str(tmp_path / "r"), "--", sys.executable, "train.py"]
-    run = [*bench, "run", "--world", "1", "--repeats", "1", "--warmup", "2", "--steps", "6", *command]
-    measured = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
+    run = ["run", "--world", "1", "--repeats", "1", "--warmup", "2", "--steps", "6", *command]
+    measured = one_process.run(*run, cwd=tmp_path)
     assert measured.returncode == 0, measured.stderr
-    words = [*bench, "predict", "--world", "8x8", "--bus-gbps", "1", "--json", *command]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    words = ["predict", "--world", "8x8", "--bus-gbps", "1", "--json", *command]
+    done = one_process.run(*words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (found,) = json.loads(done.stdout)["predictions"]
     assert (found["problem"], found["world_size"], found["nodes"]) == (None, 64, 8)
@@ -244,7 +252,7 @@ def test_a_script_is_predicted_by_a_shadow_and_a_measured_rank(tmp_path: Path) -
     assert found["step_is_upper_bound"] is False
 
 
-def test_a_node_has_as_many_ranks_as_the_world_says(suite: Path) -> None:
+def test_a_node_has_as_many_ranks_as_the_world_says(suite: Path, predict: Predict) -> None:
     done = predict(suite, "--json", "--case", "ddp", "--world", "8x512,2x64", "--ranks-per-node", "2")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["predictions"]
@@ -253,14 +261,14 @@ def test_a_node_has_as_many_ranks_as_the_world_says(suite: Path) -> None:
     }  # fmt: skip
 
 
-def test_one_measured_rank_says_how_long_its_phases_take(tmp_path: Path) -> None:
+def test_one_measured_rank_says_how_long_its_phases_take(
+    tmp_path: Path, predict: Predict, one_process: OneProcess
+) -> None:
     (tmp_path / "model.py").write_text(MODEL)
     path = tmp_path / "own.yaml"
     path.write_text(json.dumps(SUITE))
-    run = [sys.executable, "-m", "bench", "suite", str(path), "--case", "ddp", "--world", "1"]
-    measured = subprocess.run(
-        [*run, "--results", str(tmp_path)], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
+    run = ["suite", str(path), "--case", "ddp", "--world", "1", "--results", str(tmp_path)]
+    measured = one_process.run(*run, cwd=tmp_path)
     assert measured.returncode == 0, measured.stderr
     done = predict(path, "--json", "--bus-gbps", "1", "--case", "ddp")
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import Marked
+from processes import OneProcess
 from pyarrow.parquet import read_table
 
 FAULTY = f"{Path(__file__).parent / 'faulty.py'}:Workload"
@@ -35,7 +35,9 @@ def faulty(name: str, fault: str, **measure: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str], Query]:
+def session(
+    tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess
+) -> tuple[Path, subprocess.CompletedProcess[str], Query]:
     """One session with traces: DDP, FSDP, and two runs that fail in their second profiled step."""
     folder = tmp_path_factory.mktemp("profiled")
     suite = {
@@ -52,12 +54,12 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.
         ],
     }
     (folder / "suite.yaml").write_text(json.dumps(suite))  # JSON is YAML
-    marked, results = Marked(folder), str(folder / "r")
+    results = str(folder / "r")
     place = ("--results", results, "--session", "s", "--ranks-per-node", "2")
-    done = marked.run("suite", str(folder / "suite.yaml"), *place, "--trace")
+    done = one_process.run("suite", str(folder / "suite.yaml"), *place, "--trace")
 
     def query(text: str) -> list[dict[str, Any]]:
-        found = marked.run("sql", text, "--results", results, "--format", "json")
+        found = one_process.run("sql", text, "--results", results, "--format", "json")
         rows: list[dict[str, Any]] = json.loads(found.stdout)
         return rows
 
@@ -170,13 +172,12 @@ def test_communication_takes_time_of_which_some_or_all_is_exposed(session: Any) 
 
 @pytest.mark.parametrize("name", ["ddp", "fsdp"])
 def test_imported_traces_are_the_rows_that_their_ranks_recorded(
-    session: Any, tmp_path: Path, name: str
+    session: Any, tmp_path: Path, name: str, one_process: OneProcess
 ) -> None:
     folder, _, _ = session
     run, results = folder / f"{name}.1x2.r0", str(tmp_path / "r")
     traces = sorted(map(str, run.glob("trace.rank*.json.gz")))
-    marked = Marked(tmp_path)
-    done = marked.run("import", *traces, "--suite", "again", "--session", "s", "--results", results)
+    done = one_process.run("import", *traces, "--suite", "again", "--session", "s", "--results", results)
     assert done.returncode == 0, done.stderr
     for table in ("profile", "profile_collectives"):
         recorded, imported = (

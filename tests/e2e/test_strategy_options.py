@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from processes import Marked
+from processes import OneProcess
 
 from analysis.database import connections
 from analysis.loading.load import load
@@ -47,7 +47,7 @@ def case(name: str, strategy: object, worlds: list[int]) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def session(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> Path:
     folder = tmp_path_factory.mktemp("options")
     powersgd = {
         "name": "ddp",
@@ -78,7 +78,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     path = folder / "options.yaml"
     path.write_text(json.dumps(suite))
-    done = Marked(folder).run(
+    done = one_process.run(
         "suite", str(path), "--results", str(folder), "--session", "s", "--ranks-per-node", "4", "--no-load"
     )
     assert done.returncode == 0, done.stderr

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from processes import Marked
+from processes import OneProcess
 
 SUITE = """
 title: Until a loss
@@ -29,11 +29,11 @@ cases:
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> Path:
     folder = tmp_path_factory.mktemp("until_loss")
     suite = folder / "until.yaml"
     suite.write_text(SUITE)
-    done = Marked(folder).run(
+    done = one_process.run(
         "suite",
         str(suite),
         "--results",
@@ -102,16 +102,15 @@ def test_repeats_have_different_seeds(results: Path) -> None:
     assert len(set(seeds)) == 2
 
 
-def test_summary_json_and_page_show_it(results: Path, tmp_path: Path) -> None:
+def test_summary_json_and_page_show_it(results: Path, tmp_path: Path, one_process: OneProcess) -> None:
     said = (results.parent / "said").read_text()
     assert "To the target" in said
     assert "never on 1 rank: 2 of 2 runs missed a loss of 1e-06" in said
-    marked = Marked(tmp_path)
-    shown = marked.run("summary", "s", "--results", str(results), "--json")
+    shown = one_process.run("summary", "s", "--results", str(results), "--json")
     assert shown.returncode == 0, shown.stderr
     rows = json.loads(shown.stdout)["target_efficiency"]
     assert [(row["case_name"], row["workers"]) for row in rows] == [("weak", 1), ("weak", 2), ("never", 1)]
-    exported = marked.run(
+    exported = one_process.run(
         "export",
         "s",
         "--results",
@@ -123,7 +122,7 @@ def test_summary_json_and_page_show_it(results: Path, tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert exported.returncode == 0, exported.stderr
-    report = marked.run("report", "s", "--results", str(results), cwd=tmp_path)
+    report = one_process.run("report", "s", "--results", str(results), cwd=tmp_path)
     assert report.returncode == 0, report.stderr
     page = (tmp_path / "public" / "s.html").read_text()
     assert "What does it take to reach the loss?" in page

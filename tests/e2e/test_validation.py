@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from processes import Marked
+from processes import Marked, OneProcess
 
 HERE = Path(__file__).parent
 STEPS = 12
@@ -43,14 +43,14 @@ def write_suite(folder: Path, cases: list[dict[str, Any]], **measure: object) ->
     return path
 
 
-def run(marked: Marked, suite: Path, results: Path) -> Any:
-    return marked.run(
+def run(one_process: OneProcess, suite: Path, results: Path) -> Any:
+    return one_process.run(
         "suite", str(suite), "--results", str(results), "--session", "s", "--ranks-per-node", "2"
     )
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> Path:
     """Every workload and strategy twice: validated every fifth step, and at the end only."""
     folder = tmp_path_factory.mktemp("validation")
     cases = [
@@ -67,7 +67,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for strategy, chosen in STRATEGIES.items()
         for every in (0, 5)
     ]
-    done = run(Marked(folder), write_suite(folder, cases), folder / "r")
+    done = run(one_process, write_suite(folder, cases), folder / "r")
     assert done.returncode == 0, done.stderr
     return folder / "r"
 
@@ -127,14 +127,14 @@ def test_no_step_contains_a_validation_and_no_figure_its_pause(results: Path) ->
     assert [row for row in rows if not all(row[1:])] == []
 
 
-def test_a_rank_that_is_killed_loses_no_earlier_validation(tmp_path: Path) -> None:
+def test_a_rank_that_is_killed_loses_no_earlier_validation(tmp_path: Path, one_process: OneProcess) -> None:
     case = {"strategy": "ddp", "scaling": "weak", "batch_per_rank": 4, "world": [2]}
     cases = [
         case | {"name": f"rank{rank}", "workload": {"fault": "killed", "at_step": 9, "on_rank": rank}}
         for rank in (0, 1)
     ]
     suite = write_suite(tmp_path, cases, validate_every=4)
-    assert run(Marked(tmp_path), suite, tmp_path / "r").returncode == 1
+    assert run(one_process, suite, tmp_path / "r").returncode == 1
     kept = (
         "SELECT case_name, step, status FROM evals JOIN runs USING (session_id, run_id, attempt) ORDER BY ALL"
     )
@@ -143,13 +143,13 @@ def test_a_rank_that_is_killed_loses_no_earlier_validation(tmp_path: Path) -> No
     ]
 
 
-def start_slow(folder: Path, marked: Marked) -> Any:
+def start_slow(folder: Path) -> Any:
     """A session that has validated once and waits until the file `hold` is gone."""
     (folder / "hold").touch()
     case = {"name": "slow", "strategy": "ddp", "scaling": "weak", "batch_per_rank": 4, "world": [2]}
     held = {"workload": {"hold": str(folder / "hold"), "at_step": 6}}
     suite = write_suite(folder, [case | held], validate_every=4, timeout_s=300)
-    process = marked.start(
+    process = Marked(folder).start(
         "suite", str(suite), "--results", str(folder / "r"), "--session", "s", "--ranks-per-node", "2"
     )
     deadline = time.monotonic() + 120
@@ -160,23 +160,25 @@ def start_slow(folder: Path, marked: Marked) -> Any:
     return process
 
 
-def test_a_session_told_to_stop_keeps_its_validations(tmp_path: Path) -> None:
-    marked = Marked(tmp_path)
-    process = start_slow(tmp_path, marked)
+def test_a_session_told_to_stop_keeps_its_validations(tmp_path: Path, one_process: OneProcess) -> None:
+    process = start_slow(tmp_path)
     os.killpg(process.pid, signal.SIGTERM)
     process.communicate(timeout=60)
-    assert marked.run("load", str(tmp_path / "r")).returncode == 0
+    assert one_process.run("load", str(tmp_path / "r")).returncode == 0
     assert query(tmp_path / "r", "SELECT min(step), min(val_loss) > 0 FROM evals") == [(4, True)]
     assert list((tmp_path / "r").rglob("*.raw")) == []
 
 
-def test_a_session_whose_agent_was_killed_keeps_its_validations(tmp_path: Path) -> None:
-    marked = Marked(tmp_path)
-    process = start_slow(tmp_path, marked)
+def test_a_session_whose_agent_was_killed_keeps_its_validations(
+    tmp_path: Path, one_process: OneProcess
+) -> None:
+    process = start_slow(tmp_path)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)
     (tmp_path / "hold").unlink()
-    done = marked.run("suite", "--resume", "s", "--results", str(tmp_path / "r"), "--ranks-per-node", "2")
+    done = one_process.run(
+        "suite", "--resume", "s", "--results", str(tmp_path / "r"), "--ranks-per-node", "2"
+    )
     assert done.returncode == 0, done.stderr
     counted = query(
         tmp_path / "r", "SELECT attempt, count(*), min(step), max(step) FROM evals GROUP BY ALL ORDER BY ALL"
@@ -185,10 +187,10 @@ def test_a_session_whose_agent_was_killed_keeps_its_validations(tmp_path: Path) 
     assert counted[1] == (1, 3, 4, 12)
 
 
-def test_validating_without_examples_is_refused(tmp_path: Path) -> None:
+def test_validating_without_examples_is_refused(tmp_path: Path, one_process: OneProcess) -> None:
     case = {"name": "none", "strategy": "single", "scaling": "none", "batch_per_rank": 4, "world": [1]}
     suite = write_suite(tmp_path, [case | {"workload": {"validation_examples": 0}}], validate_every=4)
-    done = run(Marked(tmp_path), suite, tmp_path / "r")
+    done = run(one_process, suite, tmp_path / "r")
     assert done.returncode == 2
     assert "case none: measure.validate_every: " in done.stderr
     assert "has no examples to validate on" in done.stderr

@@ -1,0 +1,41 @@
+"""Runs `bench` commands, one after another, in this process: their sessions share a fork server.
+
+Reads a line of JSON for each command, its folder and its words, and writes one with its exit code, stdout and
+stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+
+from bench.cli import main
+
+
+def run(folder: str, words: list[str]) -> tuple[object, str, str]:
+    """Exit code, stdout and stderr of `bench WORDS` in that folder."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        os.dup2(out.fileno(), 1)
+        os.dup2(errors.fileno(), 2)
+        os.chdir(folder)
+        sys.argv[1:] = words
+        code: object = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        for file in (out, errors):
+            file.seek(0)
+        return code, out.read(), errors.read()
+
+
+if __name__ == "__main__":
+    commands, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for line in commands:
+        json.dump(run(*json.loads(line)), answers)
+        answers.write("\n")
+        answers.flush()
