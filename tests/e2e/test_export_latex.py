@@ -4,13 +4,13 @@ document."""
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from analysis.loading.load import load
+from tests.e2e.processes import OneProcess
 from tests.factory import Case, make_session
 
 PRINTABLE = "".join(map(chr, range(126, 32, -1))).replace("/", "")
@@ -74,22 +74,14 @@ def test_a_table_compiles(
     results: Path,
     tmp_path: Path,
     require_program: Callable[[str], str],
+    one_process: OneProcess,
 ) -> None:
     pdflatex = require_program("pdflatex")
     if form == "siunitx" and not found_by_tex("siunitx.sty"):
         pytest.skip("siunitx.sty is not installed")
-    command = [
-        sys.executable,
-        "-m",
-        "bench",
-        "export",
-        session,
-        "--format",
-        form,
-        "--results",
-        str(results),
-    ]
-    table = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    done = one_process.run("export", session, "--format", form, "--results", str(results))
+    assert done.returncode == 0, done.stderr
+    table = done.stdout
     (tmp_path / "table.tex").write_text(table)
     (needed,) = [line for line in table.splitlines() if line.startswith("% In the preamble: ")]
     label = table.partition("\\label{")[2].partition("}")[0]
@@ -97,8 +89,8 @@ def test_a_table_compiles(
     (tmp_path / "paper.tex").write_text(DOCUMENT.replace("PACKAGES", packages).replace("LABEL", label))
     call = [pdflatex, "-interaction=nonstopmode", "-halt-on-error", "paper"]
     for _ in range(2):  # the second run knows the label
-        done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout[-2000:]
+        compiled = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert compiled.returncode == 0, compiled.stdout[-2000:]
     log = (tmp_path / "paper.log").read_text(errors="replace")
     assert "undefined references" not in log
     assert "Missing character" not in log

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from processes import Marked
+from processes import Marked, OneProcess
 
 SUITE = """
 title: Spirals
@@ -107,34 +107,40 @@ def test_the_same_session_again_does_nothing_twice(session: tuple[Path, Marked, 
     assert not list((folder / "r/first").glob("*/attempt*"))
 
 
-def test_the_same_session_name_with_other_options_is_refused(session: tuple[Path, Marked, str]) -> None:
-    folder, marked, _ = session
-    done = marked.run(*command(folder), "--session", "first", "--set", "measure.steps=11")
+def test_the_same_session_name_with_other_options_is_refused(
+    session: tuple[Path, Marked, str], one_process: OneProcess
+) -> None:
+    folder, _, _ = session
+    done = one_process.run(*command(folder), "--session", "first", "--set", "measure.steps=11")
     assert done.returncode == 2
     assert "session first was begun with another suite or other options" in done.stderr
 
 
-def test_a_resume_refuses_options_that_it_would_ignore(session: tuple[Path, Marked, str]) -> None:
-    folder, marked, _ = session
-    done = marked.run("suite", "--resume", "first", "--results", str(folder / "r"), "--repeats", "5")
+def test_a_resume_refuses_options_that_it_would_ignore(
+    session: tuple[Path, Marked, str], one_process: OneProcess
+) -> None:
+    folder, _, _ = session
+    done = one_process.run("suite", "--resume", "first", "--results", str(folder / "r"), "--repeats", "5")
     assert done.returncode == 2
     assert "leave out --repeats" in done.stderr
 
 
-def test_a_resume_of_a_misspelt_session_names_the_nearest(session: tuple[Path, Marked, str]) -> None:
-    folder, marked, _ = session
-    done = marked.run("suite", "--resume", "frist", "--results", str(folder / "r"))
+def test_a_resume_of_a_misspelt_session_names_the_nearest(
+    session: tuple[Path, Marked, str], one_process: OneProcess
+) -> None:
+    folder, _, _ = session
+    done = one_process.run("suite", "--resume", "frist", "--results", str(folder / "r"))
     assert done.returncode == 2
     assert f"{folder / 'r'}: no session 'frist': did you mean first?" in done.stderr
     assert not (folder / "r/frist").exists()
 
 
 def test_json_carries_the_scaling_rows_and_oversubscribed_runs_are_marked_and_get_no_verdict(
-    session: tuple[Path, Marked, str],
+    session: tuple[Path, Marked, str], one_process: OneProcess
 ) -> None:
-    folder, marked, _ = session
+    folder, _, _ = session
     more = ["--case", "ddp", "--world", "1,4", "--oversubscribe", "--json", "--session", "crowded"]
-    answer = json.loads(marked.run(*command(folder), *more).stdout)
+    answer = json.loads(one_process.run(*command(folder), *more).stdout)
     assert answer["statuses"] == {"ok": 4}
     alone, crowded = answer["scaling"]
     assert [(row["case_name"], row["workers"], row["repeats"]) for row in (alone, crowded)] == [
@@ -146,9 +152,9 @@ def test_json_carries_the_scaling_rows_and_oversubscribed_runs_are_marked_and_ge
     assert crowded["throughput"] > 0
 
 
-def test_a_dry_run_shows_the_plan_and_writes_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_shows_the_plan_and_writes_nothing(tmp_path: Path, one_process: OneProcess) -> None:
     (tmp_path / "spirals.yaml").write_text(SUITE)
-    done = Marked(tmp_path).run(*command(tmp_path), "--dry-run")
+    done = one_process.run(*command(tmp_path), "--dry-run")
     assert done.returncode == 0
     assert "6 runs, 2 skipped" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["spirals.yaml"]
@@ -171,10 +177,10 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_gets_one_message_and_nothing_is_written(
-    tmp_path: Path, change: tuple[str, str], message: str
+    tmp_path: Path, one_process: OneProcess, change: tuple[str, str], message: str
 ) -> None:
     (tmp_path / "spirals.yaml").write_text(SUITE.replace(*change))
-    done = Marked(tmp_path).run(*command(tmp_path))
+    done = one_process.run(*command(tmp_path))
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -182,15 +188,17 @@ def test_bad_input_gets_one_message_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("more", [["--world", "4", "--dry-run"], ["--results", "what?", "--dry-run"]])
-def test_a_dry_run_refuses_what_a_run_would_refuse(tmp_path: Path, more: list[str]) -> None:
+def test_a_dry_run_refuses_what_a_run_would_refuse(
+    tmp_path: Path, one_process: OneProcess, more: list[str]
+) -> None:
     (tmp_path / "spirals.yaml").write_text(SUITE)
-    assert Marked(tmp_path).run(*command(tmp_path), "--case", "ddp", *more).returncode == 2
+    assert one_process.run(*command(tmp_path), "--case", "ddp", *more).returncode == 2
 
 
-def test_results_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
+def test_results_that_cannot_be_written_are_refused(tmp_path: Path, one_process: OneProcess) -> None:
     (tmp_path / "spirals.yaml").write_text(SUITE)
     (tmp_path / "r").write_text("a file, not a folder")
-    done = Marked(tmp_path).run(*command(tmp_path))
+    done = one_process.run(*command(tmp_path))
     assert done.returncode == 2
     assert "results cannot be written" in done.stderr
 
