@@ -132,11 +132,20 @@ def test_a_workload_that_imports_a_module_with_a_hostile_file_next_to_it_is_refu
     assert f"torch/__init__.py before {tmp_path / 'torch.py'}: rename the latter" in done.stderr
 
 
-@pytest.mark.parametrize("names", [HOSTILE, ("bench/__init__.py",)], ids=["modules", "a folder bench"])
-def test_no_other_command_that_starts_a_python_imports_them(tmp_path: Path, names: tuple[str, ...]) -> None:
+PREDICT = ["predict", "./mine.yaml", "--world", "2"]
+
+
+@pytest.mark.parametrize(
+    ("names", "commands"),
+    [(HOSTILE, [["doctor"], PREDICT]), (("bench/__init__.py",), [PREDICT])],
+    ids=["modules", "a folder bench"],
+)
+def test_no_other_command_that_starts_a_python_imports_them(
+    tmp_path: Path, names: tuple[str, ...], commands: list[list[str]]
+) -> None:
     marker = hostile_folder(tmp_path, names)
     suite(tmp_path, "spiral_mlp")
-    for command in (["doctor"], ["predict", "./mine.yaml", "--world", "2"]):
+    for command in commands:
         done = bench(tmp_path, *command)
         assert (imported(marker), done.returncode) == ("", 0), done.stdout + done.stderr
 
