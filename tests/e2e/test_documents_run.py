@@ -43,14 +43,13 @@ INSTEAD = {
     "bench suite loader_sweep --case workers --set cases.workers.data.source=imagefolder --data DIR": (
         "bench suite loader_sweep --case workers --set cases.workers.data.source=imagefolder --data DIR --dry-run"
     ),
-    # its case is among changed_runs
+    # their cases are among changed_runs
     "bench suite ./batch_sweep_ddp.yaml --quick": "bench suite ./batch_sweep_ddp.yaml --quick --dry-run",
+    "bench suite ./my_mesh.yaml --quick": "bench suite ./my_mesh.yaml --quick --dry-run",
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
     "bench suite --resume @latest": "bench suite --resume @latest --results RESULTS",
     "bench suite NAME": "bench suite smoke --dry-run",
     "bench suite comm_options --world 1": "bench suite comm_options --world 1 --dry-run",
-    "bench suite ./docs/own/own.yaml --quick": "bench suite ./docs/own/own.yaml --quick --dry-run",
-    "bench suite ./docs/own/graphs.yaml --quick": "bench suite ./docs/own/graphs.yaml --quick --dry-run",
     # test_profiled.py shows that a trace is there
     "bench suite NAME --trace": "bench suite smoke --trace --dry-run",
     "bench compare SESSION:unet~precision=fp32 SESSION:unet~precision=bf16": "bench compare A:ddp B:ddp",
@@ -105,7 +104,7 @@ INSTEAD = {
     "python -m benchmarks.size FOLDER": "python -m benchmarks.size FOLDER --shape rows --most 1e5",
     "python benchmarks/coordination.py": "python benchmarks/coordination.py --agents 8",
     "python benchmarks/sensors.py": "python benchmarks/sensors.py --seconds 1",
-    "python benchmarks/history_rule.py": "python benchmarks/history_rule.py --draws 5",
+    "python benchmarks/history_rule.py": "python benchmarks/history_rule.py --draws 1",
     # runs with bf16
     "bench suite smoke --set measure.profiled=4": "bench suite smoke --set measure.profiled=4 --dry-run",
     PREDICTED_7B: PREDICTED_7B.split(" --set ")[0] + " --quick",
@@ -141,7 +140,7 @@ INSTEAD = {
         "python benchmarks/target_coverage.py --draws 20 --repeats 5 --missing 0.3"
     ),
     "python benchmarks/plan_for.py": "python benchmarks/plan_for.py --help",
-    "python benchmarks/straggler_rule.py": "python benchmarks/straggler_rule.py --draws 5",
+    "python benchmarks/straggler_rule.py": "python benchmarks/straggler_rule.py --draws 1",
     "python benchmarks/single_session.py": "python benchmarks/single_session.py --draws 1000",
     "bench suite smoke --quick --set train.precision=fp32": (
         # smoke's own precision
@@ -196,6 +195,8 @@ ELSEWHERE = {
     "mpiexec -n 2 --map-by ppr:1:node --bind-to none bench suite ddpm_scaling": "test_any_launcher.py, on one node",
     "mpiexec -n 2 -ppn 1 bench run -- python train.py": "test_any_launcher.py, on one node",
     "bench shadow --world 8x512 -- python train.py": "tests/unit/shadow/test_shadow.py",
+    "bench suite ./docs/own/own.yaml --quick": "test_own_examples.py",
+    "bench suite ./docs/own/graphs.yaml --quick": "test_own_examples.py",
     "bench run --world 1 -- python train.py": "test_predict.py",
     "bench predict --world 8x8 --bus-gbps 25 --latency-us 20 -- python train.py": "test_predict.py",
     "bench predict --world 8x8 -- python train.py": "test_predict.py",
@@ -247,7 +248,7 @@ def shell(checkout: Path) -> Shell:
         for name, text in saved_examples(ROOT / page).items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text)
-    shutil.copyfile(folder / "my_suite.yaml", folder / "FILE.yaml")
+    shutil.copyfile(folder / "batch_sweep_ddp.yaml", folder / "FILE.yaml")
     (folder / "DIR").mkdir()
     for session_id in ("A", "B"):
         make_session(folder / "results", [Case(name="ddp", step_ms={1: 10.0, 2: 6.0})], session_id=session_id)
@@ -302,17 +303,19 @@ def changed_case(command: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def changed_runs(shell: Shell, checkout: Path) -> dict[str, dict[str, Any]]:
-    """Outcome by case: the changed ones, and those of batch_sweep_ddp.yaml."""
-    example, sweep = (
-        yaml.safe_load((checkout / name).read_text()) for name in ("my_suite.yaml", "batch_sweep_ddp.yaml")
+    """Outcome by case: the changed ones, and those of batch_sweep_ddp.yaml and my_mesh.yaml."""
+    example, sweep, mesh = (
+        yaml.safe_load((checkout / name).read_text())
+        for name in ("my_suite.yaml", "batch_sweep_ddp.yaml", "my_mesh.yaml")
     )
     suite = {
-        "title": "The example with each change, and the sweep",
+        "title": "The example with each change, the sweep and the meshes",
         "workload": example["workload"],
         "measure": {"warmup": 1, "steps": 4, "repeats": 1},
         "cases": [
             *map(changed_case, VARIED),
             *(case | {"workload": sweep["workload"], "world": [2]} for case in sweep["cases"]),
+            *(case | {"workload": mesh["workload"], "train": mesh["train"]} for case in mesh["cases"]),
         ],
     }
     (checkout / "changed.yaml").write_text(json.dumps(suite))
@@ -330,9 +333,12 @@ def test_a_change_of_the_example_suite_trains(command: str, changed_runs: dict[s
     assert (found["status"], found["error"]) == ("ok", None)
 
 
-def test_the_sweep_of_the_example_trains(changed_runs: dict[str, dict[str, Any]]) -> None:
+def test_the_sweep_and_the_meshes_train(changed_runs: dict[str, dict[str, Any]]) -> None:
     found = {name: run["status"] for name, run in changed_runs.items() if not name.startswith("change")}
-    assert found == {"ddp~batch_per_rank=16": "ok", "ddp~batch_per_rank=64": "ok"}
+    assert found == {
+        "ddp~batch_per_rank=16": "ok", "ddp~batch_per_rank=64": "ok",
+        "single": "ok", "tp": "ok", "pp": "ok", "tp_pp": "skipped",
+    }  # fmt: skip
 
 
 def test_what_is_run_otherwise_is_still_shown() -> None:
