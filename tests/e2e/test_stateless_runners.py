@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -54,46 +55,68 @@ def commit_of(folder: Path) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_stateless_runners_compare_a_change_and_name_its_files(tmp_path: Path, name: str) -> None:
-    programs = tmp_path / "programs"
+@dataclass
+class Runners:
+    """A folder `main` and a folder `change` of runners that have measured; other runners have their artefacts."""
+
+    folder: Path
+    variables: dict[str, str]
+
+    def job(self, script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        # two runs of a few milliseconds may differ by more than 5 %
+        script = script.replace("suite smoke --repeats 10", "suite ./mine.yaml").replace(" 5% ", " 99% ")
+        script = script.replace("--format markdown", "--format markdown --max-regression 99%")
+        said = {"GITHUB_STEP_SUMMARY": str(folder / "comparison.md"), **environment}
+        command = ["bash", "-c", script]
+        return subprocess.run(
+            command, cwd=folder, env=self.variables | said, capture_output=True, text=True, check=False
+        )
+
+
+@pytest.fixture(scope="module")
+def runners(tmp_path_factory: pytest.TempPathFactory) -> Runners:
+    """Both sides are measured once: `measure` is the same in both files, as a test below shows."""
+    folder = tmp_path_factory.mktemp("runners")
+    programs = folder / "programs"
     programs.mkdir()
     for program, text in {"curl": CURL, "gh": GH}.items():
         (programs / program).write_text(text)
         (programs / program).chmod(0o755)
     path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
-    runner = {
-        **os.environ, "PATH": path, "CI_PIPELINE_ID": "5", "GITHUB_RUN_ID": "5", "READ_TOKEN": "",
+    variables = {
+        **os.environ, "PATH": path, "CI_PIPELINE_ID": "5", "READ_TOKEN": "",
         "CI_API_V4_URL": "", "CI_PROJECT_ID": "", "CI_DEFAULT_BRANCH": "main",
     }  # fmt: skip
-
-    def job(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-        # two runs of a few milliseconds may differ by more than 5 %
-        script = script.replace("suite smoke --repeats 10", "suite ./mine.yaml").replace(" 5% ", " 99% ")
-        script = script.replace("--format markdown", "--format markdown --max-regression 99%")
-        said = {"GITHUB_STEP_SUMMARY": str(folder / "comparison.md"), **environment}
-        return subprocess.run(
-            ["bash", "-c", script], cwd=folder, env=runner | said, capture_output=True, text=True, check=False
-        )
-
-    main = tmp_path / "main"
+    made = Runners(folder, variables)
+    main, change = folder / "main", folder / "change"
     main.mkdir()
     for file, text in {"net.py": NET, "parts.py": PARTS.replace("WIDTH", "4"), "mine.yaml": SUITE}.items():
         (main / file).write_text(text)
     git(main, "init", "--quiet")
     git(main, "add", ".")
     git(main, "commit", "--quiet", "--message=one")
-    shutil.copytree(main, tmp_path / "change")
-    change = tmp_path / "change"
+    shutil.copytree(main, change)
     (change / "parts.py").write_text(PARTS.replace("WIDTH", "5"))
     git(change, "commit", "--quiet", "--all", "--message=two")
-    for folder in (main, change):
-        done = job(SCRIPTS[name]["measure"], folder, SIDE=folder.name)
+    for side in (main, change):
+        done = made.job(SCRIPTS["gitlab"]["measure"].replace("1 2 3", "1 2"), side, SIDE=side.name)
         assert done.returncode == 0, done.stderr
-    fresh = tmp_path / "fresh"
+    return made
+
+
+def test_both_files_measure_alike() -> None:
+    """GitHub's shell has other options, and the number of a pipeline another name."""
+    gitlab, github = (SCRIPTS[name]["measure"].split("\n", 1) for name in ("gitlab", "github"))
+    assert (gitlab[0], github[0]) == ("set -eu", "set -eo pipefail")
+    assert gitlab[1].strip().replace("$CI_PIPELINE_ID", "$GITHUB_RUN_ID") == github[1].strip()
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_stateless_runners_compare_a_change_and_name_its_files(runners: Runners, name: str) -> None:
+    main, change, fresh = (runners.folder / one for one in ("main", "change", name))
     fresh.mkdir()
     shutil.copytree(change / "archives", fresh / "archives")
-    done = job(SCRIPTS[name]["compare"], fresh)
+    done = runners.job(SCRIPTS[name]["compare"], fresh)
     assert done.returncode == 0, done.stdout + done.stderr
     commits = f"{commit_of(main)} → {commit_of(change)}"
     assert f"the code differs: parts.py (commit {commits})" in done.stdout
