@@ -180,7 +180,9 @@ def test_a_launch_without_a_name_asks_for_one(tmp_path: Path, marked: Marked) ->
 
 def test_one_task_of_a_launcher_is_a_plain_bench(tmp_path: Path, marked: Marked) -> None:
     marked.environment |= {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"}
-    suite = suite_file(tmp_path, [ddp("alone", world=1)])
-    done = start(marked, tmp_path, [], "suite", str(suite), "--session", "s", "--no-load")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = start(marked, tmp_path, [], "run", "--session", "s", "--no-load", "--world", "1", "--", "true")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert outcome(tmp_path / "r", "s", "script.1x1.r0")["error"].startswith(
+        "the command ended without an error"
+    )
     assert "other task" not in done.stderr

@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from processes import Marked
+from processes import Marked, OneProcess
 
 from bench.common.files import digest, read_json
 from bench.measure import recorder
@@ -55,7 +55,8 @@ class Stage:
 class Story:
     """A session of three runs, which a signal ends five times."""
 
-    def __init__(self, folder: Path, number: signal.Signals) -> None:
+    def __init__(self, folder: Path, number: signal.Signals, one_process: OneProcess) -> None:
+        self._one_process = one_process
         self.folder, self.results, self.number = folder, folder / "r", number
         temporary = folder / "tmp"
         temporary.mkdir()
@@ -141,7 +142,7 @@ class Story:
         )
 
     def _load(self) -> tuple[int, str]:
-        done = self.marked.run("load", str(self.results))
+        done = self._one_process.run("load", str(self.results))
         return done.returncode, done.stdout + done.stderr
 
     def _rows(self) -> list[tuple[Any, ...]]:
@@ -175,13 +176,13 @@ def _pending(pid: int, number: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Story:
-    return Story(tmp_path_factory.mktemp("told"), signal.SIGTERM)
+def told(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> Story:
+    return Story(tmp_path_factory.mktemp("told"), signal.SIGTERM, one_process)
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory) -> Story:
-    return Story(tmp_path_factory.mktemp("killed"), signal.SIGKILL)
+def killed(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> Story:
+    return Story(tmp_path_factory.mktemp("killed"), signal.SIGKILL, one_process)
 
 
 @pytest.fixture(params=["told", "killed"])
@@ -215,8 +216,19 @@ def test_told_to_stop_while_the_database_is_written_it_says_how_to_load(
     results.mkdir()
     marked = Marked(tmp_path)
     assert marked.run("load", str(results)).returncode == 0  # an empty database
-    suite = suite_file(tmp_path, [ddp("only")], steps=STEPS)
-    call = ("suite", str(suite), "--results", str(results), "--session", "s", "--ranks-per-node", "2")
+    call = (
+        "run",
+        "--world",
+        "1",
+        "--repeats",
+        "1",
+        "--session",
+        "s",
+        "--results",
+        str(results),
+        "--",
+        "true",
+    )
     with about_to_write(results / "results.duckdb") as wanted:
         process = marked.start(*call)
         until(wanted, lambda: None if process.poll() is None else process.communicate())
