@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from documents import ROOT, saved_examples
 
-from tests.e2e.processes import Marked
+from tests.e2e.processes import Marked, OneProcess
 
 NET = """
 import os
@@ -45,11 +45,6 @@ cases:
 """
 
 
-@pytest.fixture
-def marked(tmp_path: Path) -> Marked:
-    return Marked(tmp_path)
-
-
 def written(folder: Path, strategy: str = TENSOR_PARALLEL, suite: str = SUITE) -> str:
     (folder / "net.py").write_text(NET)
     (folder / "mine.py").write_text(strategy)
@@ -57,19 +52,19 @@ def written(folder: Path, strategy: str = TENSOR_PARALLEL, suite: str = SUITE) -
     return str(folder / "mine.yaml")
 
 
-def rows(marked: Marked, results: Path, query: str) -> list[dict[str, Any]]:
-    answer = marked.run("sql", query, "--results", str(results), "--format", "json")
+def rows(one_process: OneProcess, results: Path, query: str) -> list[dict[str, Any]]:
+    answer = one_process.run("sql", query, "--results", str(results), "--format", "json")
     found: list[dict[str, Any]] = json.loads(answer.stdout)
     return found
 
 
-def test_two_ranks_that_share_each_batch_train_as_one_does(tmp_path: Path, marked: Marked) -> None:
+def test_two_ranks_that_share_each_batch_train_as_one_does(tmp_path: Path, one_process: OneProcess) -> None:
     results = tmp_path / "r"
-    done = marked.run(
+    done = one_process.run(
         "suite", written(tmp_path), "--results", str(results), "--session", "s", "--ranks-per-node", "2"
     )
     assert done.returncode == 0, done.stderr
-    runs = rows(marked, results, "SELECT * FROM runs ORDER BY run_id")
+    runs = rows(one_process, results, "SELECT * FROM runs ORDER BY run_id")
     assert [
         (run["run_id"], run["strategy"], run["batch_per_rank"], run["global_batch"], run["same_batch"])
         for run in runs
@@ -84,39 +79,42 @@ def test_two_ranks_that_share_each_batch_train_as_one_does(tmp_path: Path, marke
     losses = {
         (row["run_id"], row["rank"]): row["losses"]
         for row in rows(
-            marked, results, "SELECT run_id, rank, list(loss ORDER BY step) AS losses FROM steps GROUP BY ALL"
+            one_process,
+            results,
+            "SELECT run_id, rank, list(loss ORDER BY step) AS losses FROM steps GROUP BY ALL",
         )
     }
     assert len(losses) == 4
     for found in losses.values():
         assert found == pytest.approx(losses["single.1x1.r0", 0], rel=1e-4)
-    validated = rows(marked, results, "SELECT step, val_loss FROM evals ORDER BY ALL")
+    validated = rows(one_process, results, "SELECT step, val_loss FROM evals ORDER BY ALL")
     for first, second, third in zip(*[iter(row["val_loss"] for row in validated)] * 3, strict=True):
         assert first == pytest.approx(third, rel=1e-4)
         assert second == pytest.approx(third, rel=1e-4)
     (parity,) = rows(
-        marked, results, "SELECT verdict FROM loss_parity WHERE case_name = 'divided' AND workers = 2"
+        one_process, results, "SELECT verdict FROM loss_parity WHERE case_name = 'divided' AND workers = 2"
     )
     assert parity == {"verdict": "same"}
 
 
 def test_a_strategy_that_cannot_work_ends_the_call_with_2_before_anything_is_written(
-    tmp_path: Path, marked: Marked
+    tmp_path: Path, one_process: OneProcess
 ) -> None:
     suite = written(tmp_path, TENSOR_PARALLEL.replace("return parallelize", "parallelize"))
-    done = marked.run("suite", suite, "--results", str(tmp_path / "r"), "--ranks-per-node", "2")
+    done = one_process.run("suite", suite, "--results", str(tmp_path / "r"), "--ranks-per-node", "2")
     assert done.returncode == 2
     assert "case divided: wrap() of mine.py:TensorParallel returned NoneType: give a torch" in done.stderr
     assert not (tmp_path / "r").exists()
-    assert marked.left() == []
 
 
-def test_an_error_of_a_rank_names_the_strategys_method_and_line(tmp_path: Path, marked: Marked) -> None:
+def test_an_error_of_a_rank_names_the_strategys_method_and_line(
+    tmp_path: Path, one_process: OneProcess
+) -> None:
     failing = TENSOR_PARALLEL.replace(
         "        ranks = ", "        if get_world_size() == 2: raise KeyError('two')\n        ranks = "
     )
     suite = written(tmp_path, failing, SUITE.replace("world: [1, 2]", "world: 2"))
-    done = marked.run(
+    done = one_process.run(
         "suite",
         suite,
         "--results",
@@ -133,11 +131,11 @@ def test_an_error_of_a_rank_names_the_strategys_method_and_line(tmp_path: Path, 
 
 
 def test_ranks_that_share_a_batch_and_get_different_ones_fail_before_their_first_step_ends(
-    tmp_path: Path, marked: Marked
+    tmp_path: Path, one_process: OneProcess
 ) -> None:
     suite = written(tmp_path, suite=SUITE.replace("world: [1, 2]", "world: 2"))
     (tmp_path / "net.py").write_text(NET.replace("self.points[places]", "self.points[places] + os.getpid()"))
-    done = marked.run(
+    done = one_process.run(
         "suite",
         suite,
         "--results",
@@ -164,7 +162,7 @@ def make(model, learning_rate):
 
 
 def test_an_installed_packages_optimizer_is_in_the_fingerprint_with_version_and_content(
-    tmp_path: Path, marked: Marked
+    tmp_path: Path,
 ) -> None:
     packages = tmp_path / "packages"
     information = packages / "my_optimizers-1.5.dist-info"
@@ -172,6 +170,7 @@ def test_an_installed_packages_optimizer_is_in_the_fingerprint_with_version_and_
     (packages / "my_optimizers.py").write_text(OPTIMIZERS)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: my_optimizers\nVersion: 1.5\n")
     (information / "entry_points.txt").write_text("[bench.optimizers]\nplain = my_optimizers:make\n")
+    marked = Marked(tmp_path)
     marked.environment["PYTHONPATH"] = str(packages)
     (tmp_path / "mine.yaml").write_text(
         "title: Mine\nworkload: {name: spiral_mlp}\ndevice: cpu\ntrain: {optimizer: plain}\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import Marked
+from processes import OneProcess
 
 NET = """
 import torch
@@ -100,24 +100,26 @@ def written(folder: Path, loaders: str = LOADERS + SPIRAL) -> str:
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Marked, Path, str]:
-    """The finished session: its processes, results and stderr."""
+def session(
+    tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess
+) -> tuple[OneProcess, Path, str]:
+    """The process that ran the session, its results and stderr."""
     folder = tmp_path_factory.mktemp("loader")
-    marked, results = Marked(folder), folder / "r"
-    done = marked.run("suite", written(folder), "--results", str(results), "--ranks-per-node", "2")
+    results = folder / "r"
+    done = one_process.run("suite", written(folder), "--results", str(results), "--ranks-per-node", "2")
     assert done.returncode == 1, done.stderr
-    return marked, results, done.stderr
+    return one_process, results, done.stderr
 
 
-def rows(session: tuple[Marked, Path, str], query: str) -> list[dict[str, Any]]:
-    marked, results, _ = session
+def rows(session: tuple[OneProcess, Path, str], query: str) -> list[dict[str, Any]]:
+    one_process, results, _ = session
     found: list[dict[str, Any]] = json.loads(
-        marked.run("sql", query, "--results", str(results), "--format", "json").stdout
+        one_process.run("sql", query, "--results", str(results), "--format", "json").stdout
     )
     return found
 
 
-def losses(session: tuple[Marked, Path, str], case: str, ranks: int) -> list[float]:
+def losses(session: tuple[OneProcess, Path, str], case: str, ranks: int) -> list[float]:
     return [
         row["loss"]
         for row in rows(
@@ -129,7 +131,7 @@ def losses(session: tuple[Marked, Path, str], case: str, ranks: int) -> list[flo
 
 
 def test_batches_in_turn_train_the_same_at_every_size_also_in_a_loader_process_and_accumulated(
-    session: tuple[Marked, Path, str],
+    session: tuple[OneProcess, Path, str],
 ) -> None:
     one = losses(session, "in_turn", 1)
     assert len(one) == 10  # 96 points are 8 steps: the stream began again
@@ -141,7 +143,7 @@ def test_batches_in_turn_train_the_same_at_every_size_also_in_a_loader_process_a
 
 
 def test_losses_that_differ_under_a_loader_have_no_verdict(
-    session: tuple[Marked, Path, str],
+    session: tuple[OneProcess, Path, str],
 ) -> None:
     (parity,) = rows(session, "SELECT verdict, reason FROM loss_parity WHERE case_name = 'sharded'")
     assert parity["verdict"] is None
@@ -161,13 +163,13 @@ def test_losses_that_differ_under_a_loader_have_no_verdict(
     assert {row["dataset_size"] for row in found} == {None}
 
 
-def test_ranks_that_all_load_the_same_part_are_a_finding(session: tuple[Marked, Path, str]) -> None:
+def test_ranks_that_all_load_the_same_part_are_a_finding(session: tuple[OneProcess, Path, str]) -> None:
     found = rows(session, "SELECT case_name, advice FROM diagnosis WHERE finding = 'same_batches'")
     assert [row["case_name"] for row in found] == ["alike"]
     assert "shard.index" in found[0]["advice"]
 
 
-def test_throughput_counts_what_the_workload_counts(session: tuple[Marked, Path, str]) -> None:
+def test_throughput_counts_what_the_workload_counts(session: tuple[OneProcess, Path, str]) -> None:
     (run,) = rows(
         session,
         "SELECT examples_per_step, tokens_per_example, flops_per_step, throughput * span_s AS examples, "
@@ -182,14 +184,14 @@ def test_throughput_counts_what_the_workload_counts(session: tuple[Marked, Path,
     assert run["flops_per_step"] is None
 
 
-def test_an_error_of_the_loader_is_the_runs_with_its_line(session: tuple[Marked, Path, str]) -> None:
+def test_an_error_of_the_loader_is_the_runs_with_its_line(session: tuple[OneProcess, Path, str]) -> None:
     (run,) = rows(session, "SELECT status, error, steps_completed FROM runs WHERE case_name = 'fails'")
     assert (run["status"], run["steps_completed"]) == ("failed", 3)
     line = next(number for number, text in enumerate(LOADERS.splitlines(), 1) if "are gone" in text)
     assert run["error"] == f"OSError: the shards are gone (in loaders.py, line {line})"
 
 
-def test_its_file_is_in_the_fingerprint(session: tuple[Marked, Path, str]) -> None:
+def test_its_file_is_in_the_fingerprint(session: tuple[OneProcess, Path, str]) -> None:
     for row in rows(session, "SELECT fingerprint FROM runs"):
         fingerprint = row["fingerprint"]
         assert "content of loaders.py" in (
@@ -197,16 +199,16 @@ def test_its_file_is_in_the_fingerprint(session: tuple[Marked, Path, str]) -> No
         )
 
 
-def test_a_loader_that_cannot_work_ends_the_call_with_2_before_anything_is_written(tmp_path: Path) -> None:
-    marked = Marked(tmp_path)
+def test_a_loader_that_cannot_work_ends_the_call_with_2_before_anything_is_written(
+    tmp_path: Path, one_process: OneProcess
+) -> None:
     suite = written(
         tmp_path, LOADERS.replace('yield {"points": ', "yield (").replace("generator)}", "generator),)")
     )
-    done = marked.run("suite", suite, "--results", str(tmp_path / "r"), "--case", "in_turn")
+    done = one_process.run("suite", suite, "--results", str(tmp_path / "r"), "--case", "in_turn")
     assert done.returncode == 2
     assert "case in_turn: batch 0 of loaders.py:in_turn() is a list: give a dict of tensors" in done.stderr
     assert not (tmp_path / "r").exists()
-    assert marked.left() == []
 
 
 ENDING = """
@@ -228,8 +230,9 @@ def ending(shard, code):
 """
 
 
-def test_a_loader_process_that_ends_is_the_runs_error_not_what_the_other_rank_says(tmp_path: Path) -> None:
-    marked = Marked(tmp_path)
+def test_a_loader_process_that_ends_is_the_runs_error_not_what_the_other_rank_says(
+    tmp_path: Path, one_process: OneProcess
+) -> None:
     (tmp_path / "ending.py").write_text(ENDING)
     (tmp_path / "net.py").write_text(NET)
     (tmp_path / "mine.yaml").write_text(
@@ -242,7 +245,7 @@ def test_a_loader_process_that_ends_is_the_runs_error_not_what_the_other_rank_sa
             for code in (0, 3)
         )
     )
-    done = marked.run(
+    done = one_process.run(
         "suite", str(tmp_path / "mine.yaml"), "--results", str(tmp_path / "r"), "--ranks-per-node", "2",
         "--no-load",
     )  # fmt: skip
