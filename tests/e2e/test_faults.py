@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow.parquet as pq
 import pytest
-from processes import Marked
+from processes import Marked, OneProcess
 
 from tests.e2e.faulty_sessions import FAULTY, ddp, outcome, patience, start_held, suite_file
 
@@ -155,20 +155,20 @@ def test_the_database_has_a_row_for_every_fault(faults: tuple[Path, Marked, Any]
     assert rows == [("failed", 6), ("ok", 2), ("oom", 2), ("timeout", 4)]
 
 
-def test_a_session_that_was_told_to_stop_fails_no_other(tmp_path: Path) -> None:
+def test_a_session_that_was_told_to_stop_fails_no_other(tmp_path: Path, one_process: OneProcess) -> None:
     marked = Marked(tmp_path)
     process = start_held(tmp_path, marked)
     os.killpg(process.pid, signal.SIGTERM)
     process.communicate(timeout=60)
     where = ("--results", str(tmp_path / "r"), "--ranks-per-node", "2")
     suite = suite_file(tmp_path, [ddp("nan-is-noted", fault="nan")])
-    done = marked.run("suite", str(suite), *where, "--session", "t")
+    done = one_process.run("suite", str(suite), *where, "--session", "t")
     assert done.returncode == 0, done.stderr
     assert "left out: s/slow.1x2.r0" in done.stdout
 
 
 def test_a_dead_server_fails_its_run_the_next_run_gets_a_new_one_and_a_resume_runs_the_first_anew(
-    tmp_path: Path,
+    tmp_path: Path, one_process: OneProcess
 ) -> None:
     marked = Marked(tmp_path)
     process = start_held(tmp_path, marked, "--no-load")
@@ -186,7 +186,7 @@ def test_a_dead_server_fails_its_run_the_next_run_gets_a_new_one_and_a_resume_ru
     (tmp_path / "hold").unlink()
     before = (later / "run.json").stat()
     where = ("--results", str(tmp_path / "r"), "--ranks-per-node", "2", "--no-load")
-    done = marked.run("suite", "--resume", "s", *where)
+    done = one_process.run("suite", "--resume", "s", *where)
     assert done.returncode == 0, done.stderr
     slow = tmp_path / "r/s/slow.1x2.r0"
     assert json.loads((slow / "run.json").read_text())["attempt"] == 1
