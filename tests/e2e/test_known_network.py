@@ -37,7 +37,7 @@ def link() -> None:
     assert tried.returncode == 0, tried.stderr
 
 
-@pytest.mark.parametrize("mbit", [100, 400, 1_000])
+@pytest.mark.parametrize("mbit", [100, 1_000])
 @pytest.mark.usefixtures("link")
 def test_ranks_of_both_nodes_have_at_most_the_bandwidth_that_was_set(
     mbit: int, tmp_path: Path, marked: Marked
@@ -78,7 +78,8 @@ def test_a_request_to_end_leaves_no_process_and_no_namespace(how: signal.Signals
         env=marked.environment, start_new_session=True,
     )  # fmt: skip
     deadline = time.monotonic() + 60
-    while sum("sleep 600" in one for one in marked._marked()) < 4 and time.monotonic() < deadline:
+    # as long as others have the words among theirs, they may ignore the signal
+    while sum(one.endswith(": sleep 600 ") for one in marked._marked()) < 4 and time.monotonic() < deadline:
         time.sleep(0.05)
     os.kill(process.pid, how)
     assert process.wait(60) == 128 + how
