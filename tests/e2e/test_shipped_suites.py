@@ -1,22 +1,17 @@
 """Every suite that ships runs unchanged, with --quick and one repeat: runs that this machine can host are ok, the
-others say why not.
-
-The table of suite, command, wall time and status is printed at the end (`-s` shows it); `python benchmarks/suites.py`
-copies it to the documents. No time is asserted."""
+others say why not."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
+import subprocess
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
 
 from tests.e2e.browser import Browser
-from tests.e2e.processes import Marked
+from tests.e2e.processes import Marked, OneProcess
 from tests.e2e.report_pages import open_sections
 from tests.e2e.test_hostile_folder import HOSTILE_TO_A_MODULE, hostile_folder
 
@@ -34,57 +29,51 @@ SUITES = sorted(path.stem for path in (ROOT / "suites").glob("*.yaml") if path.s
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("shipped") / "results"
-
-
-@pytest.fixture(scope="module")
 def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
     return Marked(tmp_path_factory.mktemp("temporary"))
 
 
 @pytest.fixture(scope="module")
-def table() -> Iterator[list[str]]:
-    lines = ["| suite | command | wall time | status |", "| --- | --- | --- | --- |"]
-    yield lines
-    sys.stdout.write("\n".join(["", *lines, ""]))
+def ended(
+    tmp_path_factory: pytest.TempPathFactory, marked: Marked
+) -> tuple[Path, dict[str, subprocess.CompletedProcess[str]]]:
+    """The results folder, and how each suite ended, called in a folder with hostile files."""
+    folder = tmp_path_factory.mktemp("shipped")
+    imported = hostile_folder(folder, HOSTILE_TO_A_MODULE)
+    of_all = ("--quick", "--repeats", "1", "--results", str(folder / "results"), "--no-load")
+    one_process = OneProcess(marked.environment)
+    done = {
+        suite: one_process.run("suite", suite, "--session", suite, *of_all, *MORE.get(suite, ()), cwd=folder)
+        for suite in SUITES
+    }
+    one_process.close()
+    assert marked.left() == []
+    assert not imported.exists(), imported.read_text()
+    return folder / "results", done
+
+
+@pytest.fixture(scope="module")
+def results(ended: tuple[Path, dict[str, subprocess.CompletedProcess[str]]], marked: Marked) -> Path:
+    """The results folder with a database."""
+    loaded = marked.run("load", str(ended[0]))
+    assert loaded.returncode == 0, loaded.stderr
+    return ended[0]
 
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_a_suite_that_ships_runs_with_quick(
-    suite: str, results: Path, marked: Marked, table: list[str], tmp_path: Path
+    suite: str, ended: tuple[Path, dict[str, subprocess.CompletedProcess[str]]]
 ) -> None:
-    imported = hostile_folder(tmp_path, HOSTILE_TO_A_MODULE)
-    began = monotonic()
-    call = (
-        "suite",
-        suite,
-        "--quick",
-        "--repeats",
-        "1",
-        "--results",
-        str(results),
-        "--session",
-        suite,
-        "--no-load",
-        *MORE.get(suite, ()),
-    )
-    done = marked.run(*call, cwd=tmp_path)
-    taken_s = monotonic() - began
-    folder = results / suite
+    folder, done = ended[0] / suite, ended[1][suite]
     runs = {path.parent.name: json.loads(path.read_text()) for path in folder.glob("*/run.json")}
     ends = {name: run["outcome"] for name, run in runs.items()}
     statuses = [end["status"] for end in ends.values()]
-    counted = ", ".join(f"{statuses.count(status)} {status}" for status in sorted(set(statuses)))
-    table.append(f"| `{suite}` | `bench suite {suite} --quick --repeats 1` | {taken_s:.0f} s | {counted} |")
     wrong = {name: run["outcome"]["error"] for name, run in runs.items() if not _well(run)}
     assert (done.returncode, wrong) == (0, {}), done.stderr[-3000:]
     assert "ok" in statuses
     assert [name for name, end in ends.items() if end["status"] == "skipped" and not end["error"]] == []
     planned = {run["run_id"] for run in json.loads((folder / "session.json").read_text())["plan"]}
     assert planned <= ends.keys()
-    assert marked.left() == []
-    assert not imported.exists(), imported.read_text()
 
 
 def test_compilation_is_timed_and_lies_in_no_measured_step(results: Path) -> None:
@@ -100,10 +89,6 @@ def test_compilation_is_timed_and_lies_in_no_measured_step(results: Path) -> Non
 def test_their_report_is_drawn_without_a_word_in_the_console(
     results: Path, marked: Marked, browser: Browser, tmp_path: Path
 ) -> None:
-    if not results.is_dir():
-        pytest.fail("none of the suites has left results: the tests above run them")
-    done = marked.run("load", str(results))
-    assert done.returncode == 0, done.stderr
     done = marked.run("report", "--results", str(results), "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
     browser.screen(1280)
@@ -143,8 +128,6 @@ SELECT * FROM expected LEFT JOIN profiled USING (case_name, op) WHERE messages >
 
 
 def test_a_rank_sends_the_messages_that_predictions_suppose(results: Path, marked: Marked) -> None:
-    done = marked.run("load", str(results))
-    assert done.returncode == 0, done.stderr
     done = marked.run("sql", MESSAGES, "--results", str(results), "--format", "json")
     rows = json.loads(done.stdout)
     assert {(row["case_name"], row["op"]) for row in rows} >= {
