@@ -11,7 +11,8 @@ newest AS (
 final AS (
     SELECT
         op, locality = 'across_nodes' AS across_nodes, nodes, ranks_per_node,
-        latency_s, step_latency_s, bus_bytes_per_s, relative_error, cpu_cores, fabric_session_id, lines.device_name
+        latency_s, step_latency_s, bus_bytes_per_s, relative_error, cpu_cores, after_computation,
+        fabric_session_id, lines.device_name
     FROM lines
     JOIN newest USING (device_name)
 )

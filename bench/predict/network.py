@@ -183,6 +183,8 @@ class Line:
     """Root mean square of line - timing; null if nothing was timed at this placement."""
     cpu_cores: float | None = None
     """CPU cores that a rank keeps busy while it sends, on average; null on a GPU, and if that was not measured."""
+    after_computation: bool = False
+    """Whether each rank computed before each operation, as in a training step."""
 
 
 @dataclass(frozen=True, kw_only=True)

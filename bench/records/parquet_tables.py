@@ -81,6 +81,7 @@ PARQUET_TABLES: dict[str, dict[str, Column]] = {
         "iteration": _KEY,
         "message_bytes": _BIGINT,
         "time_ns": _BIGINT,
+        "computation_ns": _BIGINT,
         "cpu_ns": _BIGINT,
         "algorithm_gbps": _DOUBLE,
         "bus_gbps": _DOUBLE,

@@ -28,6 +28,9 @@ class CollectivesOptions:
     """Largest message size. null: 1 GiB on a GPU, 16 MiB on a CPU."""
     factor: Annotated[int, Ge(2), Le(1024)] = 2
     """Ratio of a size to the one before."""
+    after_computation: bool = True
+    """On a CPU, time each operation and size also after some milliseconds of computation that do not end on all ranks
+    at once, as in a training step."""
 
     def __post_init__(self) -> None:
         if self.largest_bytes is not None and self.smallest_bytes > self.largest_bytes:
@@ -64,4 +67,9 @@ class Workload:
     def measure(self, machine: Machine) -> None:
         from bench.measure.machine import collectives
 
-        collectives.measure(machine, tuple(self.options.ops), self.sizes_bytes(machine.device.type))
+        collectives.measure(
+            machine,
+            tuple(self.options.ops),
+            self.sizes_bytes(machine.device.type),
+            after_computation=self.options.after_computation,
+        )

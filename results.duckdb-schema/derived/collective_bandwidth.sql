@@ -1,6 +1,6 @@
--- One row per session, case, placement, collective operation and message size, over ok runs. Within a run: the mean
--- over ranks in each iteration, as nccl-tests averages them, then the median over iterations. Over repeats: the
--- geometric mean with a two-sided 95 % interval (Student's t on logarithms), null below two repeats.
+-- One row per session, case, placement, collective operation and message size, over ok runs, timed back to back.
+-- Within a run: the mean over ranks in each iteration, as nccl-tests averages them, then the median over iterations.
+-- Over repeats: the geometric mean with a two-sided 95 % interval (Student's t on logarithms), null below two repeats.
 WITH last_attempts AS (
     SELECT * FROM runs
     WHERE status = 'ok'
@@ -9,6 +9,7 @@ WITH last_attempts AS (
 iterations AS (
     SELECT session_id, run_id, attempt, op, message_bytes, iteration, avg(time_ns) AS time_ns
     FROM collectives
+    WHERE computation_ns IS NULL
     GROUP BY session_id, run_id, attempt, op, message_bytes, iteration
 ),
 per_run AS (

@@ -1,16 +1,18 @@
--- One row per session, placement and timed collective operation: its latency and bandwidth, from a straight line
--- through the times in collective_bandwidth over message size, by least squares of relative errors. time = latency_s +
--- bus_factor_of(op, world_size) x message_bytes / bus_bytes_per_s. The two unknowns solve the weighted normal
--- equations, with 1 ÷ time² as the weight of a size. A negative intercept or slope is set to 0.
+-- One row per session, placement and timed collective operation, back to back or after computation: its latency and
+-- bandwidth, from a straight line through its times over message size, by least squares of relative errors. time =
+-- latency_s + bus_factor_of(op, world_size) x message_bytes / bus_bytes_per_s. The two unknowns solve the weighted
+-- normal equations, with 1 ÷ time² as the weight of a size. A negative intercept or slope is set to 0. Times back to
+-- back are those in collective_bandwidth. After computation, a run's time is the mean over ranks and iterations: a step
+-- waits for slow messages, too.
 WITH ok_runs AS (
     SELECT * FROM runs
     QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
         AND status = 'ok' AND oversubscribed IS NOT TRUE AND world_size > 1
 ),
--- Times are those of collective_bandwidth.
 iterations AS (
     SELECT
         session_id, run_id, op, message_bytes, device_type, device_name, nodes, ranks_per_node, world_size, iteration,
+        computation_ns IS NOT NULL AS after_computation,
         avg(time_ns) / 1e9 AS time_s,
         avg(cpu_ns) / 1e9 AS cpu_s
     FROM collectives
@@ -20,15 +22,16 @@ iterations AS (
 ),
 times AS (
     SELECT
-        session_id, run_id, op, message_bytes, device_type, device_name, nodes, ranks_per_node, world_size,
-        nullif(median(time_s), 0) AS time_s,
+        session_id, run_id, op, after_computation, message_bytes, device_type, device_name,
+        nodes, ranks_per_node, world_size,
+        nullif(if(bool_or(after_computation), avg(time_s), median(time_s)), 0) AS time_s,
         avg(cpu_s) / avg(time_s) AS cpu_cores
     FROM iterations
     GROUP BY ALL
 ),
 sizes AS (
     SELECT
-        session_id, device_type, device_name, nodes, ranks_per_node, world_size, op, message_bytes,
+        session_id, device_type, device_name, nodes, ranks_per_node, world_size, op, after_computation, message_bytes,
         bus_factor_of(op, world_size) * message_bytes AS bus_bytes,
         geometric_mean(time_s) AS t,
         avg(cpu_cores) AS cpu_cores
@@ -38,7 +41,7 @@ sizes AS (
 ),
 sums AS (
     SELECT
-        session_id, device_type, device_name, nodes, ranks_per_node, world_size, op,
+        session_id, device_type, device_name, nodes, ranks_per_node, world_size, op, after_computation,
         count(*)::INTEGER AS points,
         min(message_bytes) AS smallest_message_bytes,
         max(message_bytes) AS largest_message_bytes,
@@ -78,8 +81,9 @@ lines AS (
 ),
 final AS (
     SELECT
-        session_id, device_type, device_name, nodes, ranks_per_node, world_size, op, points,
-        smallest_message_bytes, largest_message_bytes, latency_s,
+        session_id, device_type, device_name, nodes, ranks_per_node, world_size, op,
+        after_computation,  -- whether each rank computed before each operation; false on a GPU
+        points, smallest_message_bytes, largest_message_bytes, latency_s,
         1 / nullif(s_per_bus_byte, 0) AS bus_bytes_per_s,
         sqrt(list_avg([((latency_s + s_per_bus_byte * size.bus_bytes) / size.t - 1) ** 2 FOR size IN found]))
             AS relative_error,  -- root mean square of line ÷ time - 1; large if time is not linear in size

@@ -1,5 +1,6 @@
 -- One row per kind of device, operation and placement whose fits the predictions use (from fabric_fits, newest
--- session), and one per locality (within a node, across nodes) for placements that were not measured.
+-- session; if it has both, after computation), and one per locality (within a node, across nodes) for placements that
+-- were not measured.
 CREATE OR REPLACE VIEW fabric_lines AS
 WITH fits AS (
     SELECT
@@ -14,12 +15,15 @@ WITH fits AS (
     FROM fabric_fits
     JOIN sessions USING (session_id)
     WHERE latency_s IS NOT NULL
+    QUALIFY row_number() OVER (
+        PARTITION BY session_id, device_type, device_name, op, nodes, ranks_per_node ORDER BY after_computation DESC
+    ) = 1
 ),
 of_placements AS (
     SELECT
         'measured' AS fabric,
         session_id AS fabric_session_id, device_type, device_name, op, locality, nodes, ranks_per_node,
-        created_at, latency_s, NULL AS step_latency_s, bus_bytes_per_s, relative_error, cpu_cores
+        created_at, after_computation, latency_s, NULL AS step_latency_s, bus_bytes_per_s, relative_error, cpu_cores
     FROM fits
     QUALIFY row_number() OVER (
         PARTITION BY device_type, device_name, op, nodes, ranks_per_node ORDER BY created_at DESC, session_id DESC
@@ -32,6 +36,7 @@ of_localities AS (
         session_id AS fabric_session_id, device_type, device_name, op, locality,
         NULL AS nodes, NULL AS ranks_per_node,
         any_value(created_at) AS created_at,
+        bool_and(after_computation) AS after_computation,
         NULL AS latency_s,
         coalesce(
             sum(steps / latency_s) FILTER (latency_s > 0) / sum((steps / latency_s) ** 2) FILTER (latency_s > 0), 0
@@ -58,7 +63,9 @@ final AS (
         device_type, device_name, op, locality,
         nodes,             -- null if extrapolated
         ranks_per_node,    -- null if extrapolated
-        created_at, latency_s,
+        created_at,
+        after_computation, -- whether all of them were timed after computation
+        latency_s,
         step_latency_s,    -- per message that must follow another in an operation; null if measured
         coalesce(bus_bytes_per_s, 'infinity') AS bus_bytes_per_s,  -- infinity if time does not grow with bytes
         relative_error,

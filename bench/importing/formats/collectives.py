@@ -88,6 +88,7 @@ class CollectiveRun:
                     "iteration": seen[one.message_bytes],
                     "message_bytes": one.message_bytes,
                     "time_ns": time_ns,
+                    "computation_ns": None,
                     "cpu_ns": None,
                     "algorithm_gbps": gbps,
                     "bus_gbps": gbps * bus_factor(self.op, self.world_size),

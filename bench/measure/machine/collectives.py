@@ -1,5 +1,8 @@
 """Timed collective operations, in one buffer, checked once per operation and size, then timed.
 
+On a CPU they are timed twice: back to back, and each after some computation, as in a training step. Ranks then arrive
+at different times, caches are cold, and the threads that send compete with those that compute.
+
 Message sizes are those of nccl-tests: the whole output of all_gather and the whole input of reduce_scatter, of which
 each rank has one part. A size that does not divide among the ranks is rounded down to one that does.
 """
@@ -8,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from time import process_time_ns
+from time import perf_counter_ns, process_time_ns
 
 import numpy as np
 import torch
@@ -18,15 +21,21 @@ from bench.common.dtypes import dtype_of
 from bench.measure.machine.bandwidth import OPS, algorithm_gbps, bus_factor
 from bench.measure.machine.free_memory import refuse_more_than_is_free
 from bench.measure.machine.speed import Machine, Rows
-from bench.measure.rank_tables import TABLES
+from bench.measure.rank_tables import TABLES, UNKNOWN
 from bench.measure.timed import Times, timed
 
 _COPIES = 3
 """Copies of the largest message in a rank's memory: the message, its part, and the copy of gloo's reduce_scatter."""
+_WIDTH = 512
+"""A product of square matrices of this width takes some milliseconds of a core: as long as the layer of a model that is
+trained on CPUs, and with more memory than a core's own caches."""
 
 
-def measure(machine: Machine, ops: tuple[str, ...], sizes_bytes: list[int]) -> None:
-    """Time every operation at every size, in ascending order; the rows of each are kept at once.
+def measure(
+    machine: Machine, ops: tuple[str, ...], sizes_bytes: list[int], *, after_computation: bool = False
+) -> None:
+    """Time every operation at every size, in ascending order; the rows of each are kept at once. `after_computation`:
+    also after computation, except on a GPU.
 
     Raises MemoryError if the largest size does not fit, RuntimeError if an operation gives wrong values."""
     dtype = dtype_of(machine.precision)
@@ -48,7 +57,47 @@ def measure(machine: Machine, ops: tuple[str, ...], sizes_bytes: list[int]) -> N
             cpu_ns = process_time_ns()  # of all threads: gloo sends in its own
             times = timed(operation, machine.iterations, machine.device)
             cpu_ns = (process_time_ns() - cpu_ns) // machine.iterations
-            machine.keep("collectives", _rows(op, count * dtype.itemsize, machine, times, cpu_ns))
+            rows = _rows(op, count * dtype.itemsize, times, cpu_ns)
+            rows["computation_ns"] = UNKNOWN
+            rows["algorithm_gbps"] = [
+                algorithm_gbps(buffers.whole.nbytes, time_ns) for time_ns in times.tolist()
+            ]
+            rows["bus_gbps"] = rows["algorithm_gbps"] * bus_factor(op, ranks)
+            machine.keep("collectives", rows)
+            if after_computation and machine.device.type == "cpu":
+                computation_ns, times, cpu_ns = _timed_after_computation(operation, machine)
+                rows = _rows(op, buffers.whole.nbytes, times, cpu_ns)
+                rows["computation_ns"] = computation_ns
+                rows["algorithm_gbps"] = rows["bus_gbps"] = (
+                    np.nan
+                )  # the time includes the wait for late ranks
+                machine.keep("collectives", rows)
+
+
+def _timed_after_computation(operation: Callable[[], object], machine: Machine) -> tuple[Times, Times, int]:
+    """[iterations] nanoseconds of computation, and of each operation from its call by this rank to its end; CPU time of
+    an operation. No rank waits for others but in the operation."""
+    matrix, product = torch.ones(_WIDTH, _WIDTH), torch.empty(_WIDTH, _WIDTH)
+
+    def compute() -> None:
+        for _ in range(torch.get_num_threads()):
+            torch.mm(matrix, matrix, out=product)
+
+    for _ in range(machine.warmup):
+        compute()
+        operation()
+    machine.barrier()
+    stamps = np.empty((machine.iterations, 3), np.int64)
+    cpu_ns = 0
+    for iteration in range(machine.iterations):
+        begun = perf_counter_ns()
+        compute()
+        called_cpu_ns, called = process_time_ns(), perf_counter_ns()
+        operation()
+        stamps[iteration] = begun, called, perf_counter_ns()
+        cpu_ns += process_time_ns() - called_cpu_ns
+    computation_ns, times = np.diff(stamps).T
+    return computation_ns, times, cpu_ns // machine.iterations
 
 
 def _element_counts(sizes_bytes: list[int], element_bytes: int, world_size: int) -> list[int]:
@@ -57,13 +106,11 @@ def _element_counts(sizes_bytes: list[int], element_bytes: int, world_size: int)
     return sorted({max(count, world_size) for count in dividing})
 
 
-def _rows(op: str, message_bytes: int, machine: Machine, times: Times, cpu_ns: int) -> Rows:
+def _rows(op: str, message_bytes: int, times: Times, cpu_ns: int) -> Rows:
     rows = np.zeros(len(times), TABLES["collectives"])
     rows["op"], rows["iteration"], rows["message_bytes"] = op, np.arange(len(times)), message_bytes
     rows["time_ns"] = times
     rows["cpu_ns"] = cpu_ns
-    rows["algorithm_gbps"] = [algorithm_gbps(message_bytes, time_ns) for time_ns in times.tolist()]
-    rows["bus_gbps"] = rows["algorithm_gbps"] * bus_factor(op, machine.world_size)
     return rows
 
 
