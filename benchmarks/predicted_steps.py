@@ -5,7 +5,8 @@ trains them on two nodes that `ci/network` joins (it needs root). Collectives ar
 the network's lines at the rates of `--predicted`, at which ranks then train, are interpolated. Both measure one rank of
 each case first, and print a table of errors, their median and the worst.
 
-The model `waiting` waits instead of computing. On a busy machine only its steps mean something.
+The model `waiting` waits instead of computing. On a busy machine only its steps mean something. Its network is that of
+collectives back to back, because its ranks compute nothing between messages.
 
     python benchmarks/predicted_steps.py --ranks local [--rounds 3]
     python benchmarks/predicted_steps.py --ranks network --models waiting [--fitted 100 400 1000] [--predicted 200 700]
@@ -260,13 +261,14 @@ def rows_on_this_machine(folder: Path, file: Path, rounds: int) -> Iterator[Row]
 
 
 def rows_on_a_network(
-    folder: Path, file: Path, fitted: list[int], tried: list[int], rounds: int
+    folder: Path, file: Path, fitted: list[int], tried: list[int], rounds: int, *, computes: bool
 ) -> Iterator[Row]:
     for _ in range(rounds):
         bench(folder, str(file), "--world", "1")
         for mbit in fitted:
             of_network = ("collectives", "--case", "across_nodes", "--world", "2x1")
-            bench(folder / str(mbit), *of_network, *COLLECTIVES, mbit=mbit)
+            how = ("--set", f"workload.after_computation={str(computes).lower()}")
+            bench(folder / str(mbit), *of_network, *COLLECTIVES, *how, mbit=mbit)
         for mbit in tried:
             bench(folder / str(mbit), str(file), "--world", "2x1", mbit=mbit)
     alone = known(folder)
@@ -296,7 +298,12 @@ def main() -> None:
         if asked.ranks == "local":
             rows = list(rows_on_this_machine(folder, file, asked.rounds))
         else:
-            rows = list(rows_on_a_network(folder, file, asked.fitted, asked.predicted, asked.rounds))
+            computes = asked.models != ["waiting"]
+            rows = list(
+                rows_on_a_network(
+                    folder, file, asked.fitted, asked.predicted, asked.rounds, computes=computes
+                )
+            )
     print("| network | case | predicted ms | measured ms | error | spread of the measured |")
     print("| --- | --- | ---: | ---: | ---: | ---: |")
     for row in rows:

@@ -24,6 +24,7 @@ _COLLECTIVES = pa.schema(
         ("iteration", pa.int64()),
         ("message_bytes", pa.int64()),
         ("time_ns", pa.int64()),
+        ("computation_ns", pa.int64()),
         ("cpu_ns", pa.int64()),
         ("algorithm_gbps", pa.float64()),
         ("bus_gbps", pa.float64()),
@@ -67,9 +68,11 @@ def add_collectives(
     ops: Sequence[str] = ("all_reduce",),
     sizes: Sequence[int] = (1024, 1_048_576),
     iterations: int = 3,
+    after_computation_ns: Callable[[RunSpec, str, int, int], float] | None = None,
 ) -> None:
     """Write rows for every ok run of `collectives`: each iteration of each rank takes
-    `time_ns(spec, op, message_bytes)`."""
+    `time_ns(spec, op, message_bytes)`; after computation `after_computation_ns(spec, op, message_bytes, iteration)`,
+    without which there are no such rows."""
 
     def rows(spec: RunSpec) -> Iterator[dict[str, Any]]:
         for op in ops:
@@ -85,6 +88,14 @@ def add_collectives(
                         "algorithm_gbps": gbps,
                         "bus_gbps": gbps * bus_factor(op, spec.world_size),
                     }
+                    if after_computation_ns is not None:
+                        yield {
+                            "op": op,
+                            "iteration": iteration,
+                            "message_bytes": size,
+                            "time_ns": round(after_computation_ns(spec, op, size, iteration)),
+                            "computation_ns": 5_000_000,
+                        }
 
     _add(session, "collectives", _COLLECTIVES, rows)
 

@@ -15,9 +15,6 @@ WITH fits AS (
     FROM fabric_fits
     JOIN sessions USING (session_id)
     WHERE latency_s IS NOT NULL
-    QUALIFY row_number() OVER (
-        PARTITION BY session_id, device_type, device_name, op, nodes, ranks_per_node ORDER BY after_computation DESC
-    ) = 1
 ),
 of_placements AS (
     SELECT
@@ -26,7 +23,8 @@ of_placements AS (
         created_at, after_computation, latency_s, NULL AS step_latency_s, bus_bytes_per_s, relative_error, cpu_cores
     FROM fits
     QUALIFY row_number() OVER (
-        PARTITION BY device_type, device_name, op, nodes, ranks_per_node ORDER BY created_at DESC, session_id DESC
+        PARTITION BY device_type, device_name, op, nodes, ranks_per_node
+        ORDER BY created_at DESC, session_id DESC, after_computation DESC
     ) = 1
 ),
 -- Latency per message: least squares of relative errors through zero.
@@ -36,7 +34,7 @@ of_localities AS (
         session_id AS fabric_session_id, device_type, device_name, op, locality,
         NULL AS nodes, NULL AS ranks_per_node,
         any_value(created_at) AS created_at,
-        bool_and(after_computation) AS after_computation,
+        after_computation,
         NULL AS latency_s,
         coalesce(
             sum(steps / latency_s) FILTER (latency_s > 0) / sum((steps / latency_s) ** 2) FILTER (latency_s > 0), 0
@@ -45,12 +43,13 @@ of_localities AS (
         NULL AS relative_error,
         arg_max(cpu_cores, (world_size, nodes)) AS cpu_cores
     FROM fits
-    GROUP BY session_id, device_type, device_name, op, locality
+    GROUP BY session_id, device_type, device_name, op, locality, after_computation
 ),
 newest_of_localities AS (
     SELECT * FROM of_localities
     QUALIFY row_number() OVER (
-        PARTITION BY device_type, device_name, op, locality ORDER BY created_at DESC, fabric_session_id DESC
+        PARTITION BY device_type, device_name, op, locality
+        ORDER BY created_at DESC, fabric_session_id DESC, after_computation DESC
     ) = 1
 ),
 all_lines AS (
@@ -64,7 +63,7 @@ final AS (
         nodes,             -- null if extrapolated
         ranks_per_node,    -- null if extrapolated
         created_at,
-        after_computation, -- whether all of them were timed after computation
+        after_computation, -- whether each rank computed before each operation
         latency_s,
         step_latency_s,    -- per message that must follow another in an operation; null if measured
         coalesce(bus_bytes_per_s, 'infinity') AS bus_bytes_per_s,  -- infinity if time does not grow with bytes

@@ -54,7 +54,8 @@ def test_every_iteration_of_every_rank_is_a_row_with_nccl_tests_bandwidths(
         session,
         "SELECT op, message_bytes, count(*) AS n, count(DISTINCT rank) AS ranks, min(time_ns) > 0 AS took, "
         "bool_and(abs(algorithm_gbps - message_bytes / time_ns) < 1e-9) AS algorithm, "
-        "round(avg(bus_gbps / algorithm_gbps), 6) AS factor FROM collectives GROUP BY ALL ORDER BY ALL",
+        "round(avg(bus_gbps / algorithm_gbps), 6) AS factor FROM collectives "
+        "WHERE computation_ns IS NULL GROUP BY ALL ORDER BY ALL",
     )
     expected = {"all_gather": 0.5, "all_reduce": 1.0, "broadcast": 1.0, "reduce_scatter": 0.5}
     assert found == [
@@ -72,6 +73,20 @@ def test_every_iteration_of_every_rank_is_a_row_with_nccl_tests_bandwidths(
     ]
     products = rows(session, "SELECT m, n, k, count(*) AS rows FROM matmuls GROUP BY ALL ORDER BY ALL")
     assert products == [{"m": 8, "n": 4, "k": 16, "rows": 6}, {"m": 32, "n": 32, "k": 32, "rows": 6}]
+
+
+def test_ranks_of_a_cpu_also_compute_before_each_operation_and_that_is_no_bandwidth(
+    session: tuple[Path, OneProcess, str],
+) -> None:
+    found = rows(
+        session,
+        "SELECT count(*) AS n, count(DISTINCT (op, message_bytes, rank, iteration)) AS different, "
+        "min(computation_ns) > 0 AS computed, min(time_ns) > 0 AS took, min(cpu_ns) > 0 AS sent, "
+        "count(algorithm_gbps) + count(bus_gbps) AS bandwidths FROM collectives WHERE computation_ns IS NOT NULL",
+    )
+    assert found == [
+        {"n": 48, "different": 48, "computed": True, "took": True, "sent": True, "bandwidths": 0}
+    ]
 
 
 def test_its_runs_are_ok_without_steps_or_batches(session: tuple[Path, OneProcess, str]) -> None:

@@ -75,6 +75,31 @@ def test_a_line_goes_through_the_points_of_the_chart(results, read_back):
         assert point["time_us"] == pytest.approx(1e6 * on_line_s, rel=1e-6)
 
 
+def test_times_after_computation_are_a_line_of_means_which_predictions_use(results, read_back):
+    session = make_session(results, [machine_case("sizes", (2,), repeats=2)])
+    add_collectives(
+        session,
+        lambda spec, op, size: 1e6 + 4 * size,
+        sizes=(1_000, 10**5, 10**6),
+        # of three iterations the last takes as long as both others together
+        after_computation_ns=lambda spec, op, size, iteration: (1, 1, 2)[iteration] * (3e6 + 6 * size),
+    )
+    ask = read_back()
+    alone, after = ask("FROM fabric_fits ORDER BY after_computation")
+    assert [alone["after_computation"], after["after_computation"]] == [False, True]
+    assert alone["latency_s"] == pytest.approx(1e-3)
+    assert after["latency_s"] == pytest.approx(4e-3)
+    assert after["bus_bytes_per_s"] == pytest.approx(1e9 / 8)
+    assert {row["time_us"] for row in ask("FROM collective_bandwidth WHERE message_bytes = 1000")} == {1004.0}
+    lines = ask("FROM fabric_lines ORDER BY fabric DESC")
+    assert [(row["fabric"], row["after_computation"]) for row in lines] == [
+        ("measured", True),
+        ("extrapolated", True),
+    ]
+    assert lines[0]["latency_s"] == pytest.approx(4e-3)
+    assert lines[1]["step_latency_s"] == pytest.approx(2e-3)
+
+
 def test_what_multiplication_achieved_is_the_fastest_of_all_sessions(results):
     for day, (name, time_ns) in enumerate((("fast", 1e5), ("slow", 3e5))):
         session = make_session(

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
+from bench.predict.machine import Measured, machine
 from bench.predict.network import Fabric, Line, Traffic
 from tests.factory import Case, specs
 
@@ -42,3 +47,13 @@ def test_an_operation_that_nobody_timed_is_said() -> None:
         "never timed; measure it with `bench suite collectives`" in (problem or "") for problem in problems
     )
     assert seconds(WITHIN, BETWEEN)[1] == [None, None]
+
+
+@pytest.mark.parametrize(("after", "how"), [(True, "after computation"), (False, "back to back")])
+def test_the_source_says_whether_ranks_computed_between_their_messages(after: bool, how: str) -> None:
+    names = ("bus_gbps", "latency_us", "inter_bus_gbps", "inter_latency_us", "memory", "tflops")
+    line = replace(WITHIN, nodes=1, ranks_per_node=2, after_computation=after)
+    timed = Measured(lines=(line,), fabric_sessions=("links",), device_name="EPYC")
+    fabric = machine(dict.fromkeys(names), {"cpu": timed}, 2).fabrics["cpu"]
+    assert fabric is not None
+    assert f"links (EPYC), timed {how} at 1x2" in fabric.source
