@@ -1,6 +1,7 @@
 """Compare the step times that `bench predict` predicts for two ranks with measured ones.
 
-`--ranks local` trains two ranks on this machine, in rounds that alternate with timed collectives. `--ranks network`
+`--ranks local` trains two ranks on this machine, in rounds that alternate with timed collectives. It also predicts from
+collectives that were timed back to back alone, which shows what those after computation improve. `--ranks network`
 trains them on two nodes that `ci/network` joins (it needs root). Collectives are timed at the rates of `--fitted` only:
 the network's lines at the rates of `--predicted`, at which ranks then train, are interpolated. Both measure one rank of
 each case first, and print a table of errors, their median and the worst.
@@ -131,6 +132,7 @@ GROUP BY ALL
 """
 
 
+BACK_TO_BACK = ("--set", "workload.after_computation=false")
 COLLECTIVES = (
     "--repeats", "1", "--set", "workload.smallest_bytes=16384", "--set", "workload.largest_bytes=4194304",
     "--set", "workload.factor=4", "--set", "measure.warmup=2", "--set", "measure.steps=8",
@@ -146,10 +148,16 @@ class Row:
     measured_s: float
     repeats: int
     spread: float
+    back_to_back_s: float | None = None
+    """Predicted from collectives back to back."""
 
     @property
     def error(self) -> float:
         return self.predicted_s / self.measured_s - 1
+
+    @property
+    def back_to_back_error(self) -> float | None:
+        return None if self.back_to_back_s is None else self.back_to_back_s / self.measured_s - 1
 
 
 def suite(models: list[str], steps: int) -> dict[str, Any]:
@@ -253,11 +261,15 @@ def interpolated(lines: dict[int, tuple[Line, ...]], mbit: int) -> tuple[Line, .
 
 
 def rows_on_this_machine(folder: Path, file: Path, rounds: int) -> Iterator[Row]:
+    alone = folder / "back_to_back"
     for _ in range(rounds):
         bench(folder, str(file), "--world", "1,2")
         bench(folder, "collectives", "--case", "all", "--world", "2", *COLLECTIVES)
-    ours, theirs = predicted(file, known(folder), "1x2"), measured(folder)
-    yield from (Row("local", case, ours[case], *theirs[case]) for case in ours)
+        bench(alone, "collectives", "--case", "all", "--world", "2", *COLLECTIVES, *BACK_TO_BACK)
+    found = known(folder)
+    ours, theirs = predicted(file, found, "1x2"), measured(folder)
+    before = predicted(file, dataclasses.replace(found, lines=known(alone).lines), "1x2")
+    yield from (Row("local", case, ours[case], *theirs[case], before[case]) for case in ours)
 
 
 def rows_on_a_network(
@@ -267,7 +279,7 @@ def rows_on_a_network(
         bench(folder, str(file), "--world", "1")
         for mbit in fitted:
             of_network = ("collectives", "--case", "across_nodes", "--world", "2x1")
-            how = ("--set", f"workload.after_computation={str(computes).lower()}")
+            how = () if computes else BACK_TO_BACK
             bench(folder / str(mbit), *of_network, *COLLECTIVES, *how, mbit=mbit)
         for mbit in tried:
             bench(folder / str(mbit), str(file), "--world", "2x1", mbit=mbit)
@@ -304,16 +316,24 @@ def main() -> None:
                     folder, file, asked.fitted, asked.predicted, asked.rounds, computes=computes
                 )
             )
-    print("| network | case | predicted ms | measured ms | error | spread of the measured |")
-    print("| --- | --- | ---: | ---: | ---: | ---: |")
+    print(
+        "| network | case | predicted ms | measured ms | error | error back to back | spread of the measured |"
+    )
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     for row in rows:
+        back_to_back = "" if row.back_to_back_error is None else f"{row.back_to_back_error:+.0%}"
         print(
             f"| {row.network} | {row.case} | {1e3 * row.predicted_s:.0f} | {1e3 * row.measured_s:.0f} | "
-            f"{row.error:+.0%} | {row.spread:.0%} over {row.repeats} |"
+            f"{row.error:+.0%} | {back_to_back} | {row.spread:.0%} over {row.repeats} |"
         )
     for strategy in ("ddp", "fsdp", "pp", ""):
-        errors = [abs(row.error) for row in rows if strategy in row.case]
-        print(f"{strategy or 'all'}: median error {median(errors):.0%}, worst {max(errors):.0%}")
+        of_strategy = [row for row in rows if strategy in row.case]
+        errors = [abs(row.error) for row in of_strategy]
+        before = [abs(row.back_to_back_error) for row in of_strategy if row.back_to_back_error is not None]
+        print(
+            f"{strategy or 'all'}: median error {median(errors):.0%}, worst {max(errors):.0%}"
+            + (f"; back to back {median(before):.0%}, worst {max(before):.0%}" if before else "")
+        )
 
 
 if __name__ == "__main__":
