@@ -278,3 +278,33 @@ def test_one_measured_rank_says_how_long_its_phases_take(
     assert ddp["computation_s"] > 0
     # a bucket of the whole model hides behind nothing
     assert ddp["step_s"] == pytest.approx(ddp["computation_s"] + ddp["communication_s"])
+
+
+def test_a_network_of_cpus_is_timed_after_computation(suite: Path, tmp_path: Path) -> None:
+    sizes = "{smallest_bytes: 1024, largest_bytes: 16384, factor: 4}"
+    collectives = [
+        sys.executable,
+        "-m",
+        "bench",
+        "suite",
+        "collectives",
+        "--quick",
+        "--case",
+        "all",
+        "--world",
+        "2",
+    ]
+    collectives += ["--device", "cpu", "--ranks-per-node", "2", "--repeats", "1", "--results", str(tmp_path)]
+    network = {}
+    for after, how in (("false", "back to back"), ("true", "after computation")):
+        settings = ["--set", f"workload={sizes}", "--set", f"workload.after_computation={after}"]
+        timed = subprocess.run([*collectives, *settings], capture_output=True, text=True, check=False)
+        assert timed.returncode == 0, timed.stderr
+        done = predict(suite, "--json", "--case", "fsdp", "--tflops", "0.001", "--results", str(tmp_path))
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        assert f"timed {how} at 1x2, lines off by" in answer["machine"][0]
+        (fsdp,) = answer["predictions"]
+        assert fsdp["step_s"] > fsdp["computation_s"]
+        network[after] = fsdp["communication_s"]
+    assert network["true"] != network["false"]
