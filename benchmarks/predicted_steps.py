@@ -6,8 +6,7 @@ trains them on two nodes that `ci/network` joins (it needs root). Collectives ar
 the network's lines at the rates of `--predicted`, at which ranks then train, are interpolated. Both measure one rank of
 each case first, and print a table of errors, their median and the worst.
 
-The model `waiting` waits instead of computing. On a busy machine only its steps mean something. Its network is that of
-collectives back to back, because its ranks compute nothing between messages.
+The model `waiting` waits instead of computing. On a busy machine only its steps mean something.
 
     python benchmarks/predicted_steps.py --ranks local [--rounds 3]
     python benchmarks/predicted_steps.py --ranks network --models waiting [--fitted 100 400 1000] [--predicted 200 700]
@@ -273,14 +272,13 @@ def rows_on_this_machine(folder: Path, file: Path, rounds: int) -> Iterator[Row]
 
 
 def rows_on_a_network(
-    folder: Path, file: Path, fitted: list[int], tried: list[int], rounds: int, *, computes: bool
+    folder: Path, file: Path, fitted: list[int], tried: list[int], rounds: int
 ) -> Iterator[Row]:
     for _ in range(rounds):
         bench(folder, str(file), "--world", "1")
         for mbit in fitted:
             of_network = ("collectives", "--case", "across_nodes", "--world", "2x1")
-            how = () if computes else BACK_TO_BACK
-            bench(folder / str(mbit), *of_network, *COLLECTIVES, *how, mbit=mbit)
+            bench(folder / str(mbit), *of_network, *COLLECTIVES, mbit=mbit)
         for mbit in tried:
             bench(folder / str(mbit), str(file), "--world", "2x1", mbit=mbit)
     alone = known(folder)
@@ -310,12 +308,7 @@ def main() -> None:
         if asked.ranks == "local":
             rows = list(rows_on_this_machine(folder, file, asked.rounds))
         else:
-            computes = asked.models != ["waiting"]
-            rows = list(
-                rows_on_a_network(
-                    folder, file, asked.fitted, asked.predicted, asked.rounds, computes=computes
-                )
-            )
+            rows = list(rows_on_a_network(folder, file, asked.fitted, asked.predicted, asked.rounds))
     print(
         "| network | case | predicted ms | measured ms | error | error back to back | spread of the measured |"
     )

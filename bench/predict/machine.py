@@ -160,14 +160,21 @@ def _fabric(options: Mapping[str, Any], found: Measured, *, trees: bool) -> Fabr
     if not found.lines:
         return None
     placements = sorted(
-        {(line.nodes, line.ranks_per_node or 0) for line in found.lines if line.nodes is not None}
+        {
+            (
+                line.nodes,
+                line.ranks_per_node or 0,
+                "after computation" if line.after_computation else "back to back",
+            )
+            for line in found.lines
+            if line.nodes is not None
+        }
     )
-    shown = ", ".join(f"{nodes}x{ranks}" for nodes, ranks in placements)
+    shown = ", ".join(f"{nodes}x{ranks} {how}" for nodes, ranks, how in placements)
     worst = max((line.relative_error or 0.0 for line in found.lines), default=0.0)
-    how = "after computation" if all(line.after_computation for line in found.lines) else "back to back"
     source = (
-        f"collectives of {', '.join(found.fabric_sessions)} ({found.device_name}), timed {how} at {shown}, lines off "
-        f"by up to {worst:.0%}; other placements are extrapolated"
+        f"collectives of {', '.join(found.fabric_sessions)} ({found.device_name}), timed at {shown}, lines off by "
+        f"up to {worst:.0%}; other placements are extrapolated"
     )
     return Fabric(lines=found.lines, source=source, trees=trees)
 

@@ -29,8 +29,8 @@ class CollectivesOptions:
     factor: Annotated[int, Ge(2), Le(1024)] = 2
     """Ratio of a size to the one before."""
     after_computation: bool = True
-    """On a CPU, time each operation and size also after some milliseconds of computation that do not end on all ranks
-    at once, as in a training step."""
+    """On the CPUs of one node, time each operation and size also after some milliseconds of computation that do not end
+    on all ranks at once, as in a training step."""
 
     def __post_init__(self) -> None:
         if self.largest_bytes is not None and self.smallest_bytes > self.largest_bytes:

@@ -82,7 +82,7 @@ lines AS (
 final AS (
     SELECT
         session_id, device_type, device_name, nodes, ranks_per_node, world_size, op,
-        after_computation,  -- whether each rank computed before each operation; false on a GPU
+        after_computation,  -- whether each rank computed before each operation; only on CPUs of one node
         points, smallest_message_bytes, largest_message_bytes, latency_s,
         1 / nullif(s_per_bus_byte, 0) AS bus_bytes_per_s,
         sqrt(list_avg([((latency_s + s_per_bus_byte * size.bus_bytes) / size.t - 1) ** 2 FOR size IN found]))

@@ -43,18 +43,9 @@ def test_ranks_of_both_nodes_have_at_most_the_bandwidth_that_was_set(
     mbit: int, tmp_path: Path, marked: Marked
 ) -> None:
     """How near it comes depends on how busy the machine is."""
-    sizes = f"smallest_bytes: {LARGEST_BYTES}, largest_bytes: {LARGEST_BYTES}"
-    workload = f"{{ops: [all_reduce], {sizes}, after_computation: false}}"
+    sizes = f"{{ops: [all_reduce], smallest_bytes: {LARGEST_BYTES}, largest_bytes: {LARGEST_BYTES}}}"
     words = ["suite", "collectives", "--quick", "--case", "across_nodes", "--world", "2x1", "--repeats", "1"]
-    words += [
-        "--set",
-        f"workload={workload}",
-        "--session",
-        "s",
-        "--results",
-        str(tmp_path / "r"),
-        "--no-load",
-    ]
+    words += ["--set", f"workload={sizes}", "--session", "s", "--results", str(tmp_path / "r"), "--no-load"]
     done = subprocess.run(
         [NETWORK, "--mbit", str(mbit), "--", *BENCH, *words],
         env=marked.environment, text=True, capture_output=True, check=False,

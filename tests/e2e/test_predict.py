@@ -303,7 +303,7 @@ def test_a_network_of_cpus_is_timed_after_computation(suite: Path, tmp_path: Pat
         done = predict(suite, "--json", "--case", "fsdp", "--tflops", "0.001", "--results", str(tmp_path))
         assert done.returncode == 0, done.stderr
         answer = json.loads(done.stdout)
-        assert f"timed {how} at 1x2, lines off by" in answer["machine"][0]
+        assert f"timed at 1x2 {how}, lines off by" in answer["machine"][0]
         (fsdp,) = answer["predictions"]
         assert fsdp["step_s"] > fsdp["computation_s"]
         network[after] = fsdp["communication_s"]

@@ -1,7 +1,8 @@
 """Timed collective operations, in one buffer, checked once per operation and size, then timed.
 
-On a CPU they are timed twice: back to back, and each after some computation, as in a training step. Ranks then arrive
-at different times, caches are cold, and the threads that send compete with those that compute.
+On the CPUs of one node they are timed twice: back to back, and each after some computation, as in a training step.
+Ranks then arrive at different times, caches are cold, and the threads that send compete with those that compute.
+Between nodes they are not: the kernel goes on sending while a rank computes, which hides an unknown part of a message.
 
 Message sizes are those of nccl-tests: the whole output of all_gather and the whole input of reduce_scatter, of which
 each rank has one part. A size that does not divide among the ranks is rounded down to one that does.
@@ -35,7 +36,7 @@ def measure(
     machine: Machine, ops: tuple[str, ...], sizes_bytes: list[int], *, after_computation: bool = False
 ) -> None:
     """Time every operation at every size, in ascending order; the rows of each are kept at once. `after_computation`:
-    also after computation, except on a GPU.
+    also after computation, on the CPUs of one node.
 
     Raises MemoryError if the largest size does not fit, RuntimeError if an operation gives wrong values."""
     dtype = dtype_of(machine.precision)
@@ -64,7 +65,7 @@ def measure(
             ]
             rows["bus_gbps"] = rows["algorithm_gbps"] * bus_factor(op, ranks)
             machine.keep("collectives", rows)
-            if after_computation and machine.device.type == "cpu":
+            if after_computation and machine.device.type == "cpu" and ranks == machine.ranks_per_node:
                 computation_ns, times, cpu_ns = _timed_after_computation(operation, machine)
                 rows = _rows(op, buffers.whole.nbytes, times, cpu_ns)
                 rows["computation_ns"] = computation_ns

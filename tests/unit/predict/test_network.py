@@ -56,4 +56,4 @@ def test_the_source_says_whether_ranks_computed_between_their_messages(after: bo
     timed = Measured(lines=(line,), fabric_sessions=("links",), device_name="EPYC")
     fabric = machine(dict.fromkeys(names), {"cpu": timed}, 2).fabrics["cpu"]
     assert fabric is not None
-    assert f"links (EPYC), timed {how} at 1x2" in fabric.source
+    assert f"links (EPYC), timed at 1x2 {how}," in fabric.source
