@@ -33,7 +33,7 @@ def case(workload: str, strategy: str, batch: int) -> dict[str, Any]:
         "strategy": strategy,
         "scaling": "weak",
         "batch_per_rank": batch,
-        "find_batch": {"smallest": batch, "largest": batch, "steps": 2},
+        "find_batch": {"smallest": batch, "largest": batch, "steps": 3},
         "world": [2],
     }
 

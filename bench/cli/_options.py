@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -187,6 +187,28 @@ def resolve(suite: str, options: Mapping[str, Any]) -> ResolvedSuite:
 
     selecting = ("quick", "cases", "settings", "vary", "world", "repeats", "device")
     return load_suite(suite, Selection(**{key: options[key] for key in selecting if key in options}))
+
+
+def suite_or_command(
+    doing: str, suite: str | None, words: Sequence[str], options: Mapping[str, Any]
+) -> ResolvedSuite:
+    """The suite that these options select, or one with the command as its only case. `doing`: the verb of the call.
+    Raises InputError."""
+    from bench.common.errors import InputError
+    from bench.suite import resolve as suites
+    from bench.suite.of_command import suite_of_command
+    from bench.suite.selection import Selection
+
+    if suite is not None:
+        return resolve(suite, options)
+    if not words:
+        raise InputError(
+            f"there is nothing to {doing}: name a suite, as in `bench {doing} smoke --world 64`, or give a command "
+            f"after two dashes, as in `bench {doing} --world 64 -- python train.py`"
+        )
+    document = suite_of_command(words, name=None, variables=(), options=options)
+    selection = Selection(settings=options["settings"], vary=options["vary"])
+    return suites.resolve(document.root, Path(f"bench {doing}"), selection, name=document.name)
 
 
 def folders_read(suite: str | None, data_root: str | None) -> list[str]:

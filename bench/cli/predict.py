@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bench.cli import _complete
-from bench.cli._options import Finite, SuiteOrCommand, format_option, options_named
+from bench.cli._options import Finite, SuiteOrCommand, format_option, options_named, suite_or_command
 from bench.cli._output import say
-from bench.common.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bench.predict.machine import Measured
-    from bench.suite.models import ResolvedSuite
 
 _POSITIVE = Finite(min=1e-9, max=1e9)
 """Far beyond any machine, but small enough that nothing computed from it overflows."""
@@ -60,8 +55,7 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
     bench predict ddpm_scaling --world 64 --ranks-per-node 8
     bench predict --world 8x8 -- python train.py
 
-    `--world 8x8` is 8 nodes with 8 ranks each. A suite does not run. A script takes a few steps as one of the ranks,
-    without the others, as in `bench shadow`."""
+    `--world 8x8` is 8 nodes with 8 ranks each. One rank takes a few steps without the others, as in `bench shadow`."""
     from bench.machine.slots import detect
     from bench.predict.machine import machine
     from bench.predict.predict import predictions
@@ -69,7 +63,8 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
 
     here = detect(options["ranks_per_node"])
     known = machine(options, _measured(options["results"]), here.cpus_per_node)
-    found = predictions(_asked(suite, words, options), here, known, options["data_root"])
+    asked = suite_or_command("predict", suite, words, options)
+    found = predictions(asked, here, known, options["data_root"])
     specs = [one.spec for one in found]
     sources = [
         line
@@ -83,25 +78,6 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
         return
     say("\n".join(sources))
     click.echo("\n".join(["", *lines(found)]))  # a line of a table is not wrapped
-
-
-def _asked(suite: str | None, words: tuple[str, ...], options: Mapping[str, Any]) -> ResolvedSuite:
-    """The suite, or one with the command as its only case. Raises InputError."""
-    from bench.cli._options import resolve
-    from bench.suite import resolve as suites
-    from bench.suite.of_command import suite_of_command
-    from bench.suite.selection import Selection
-
-    if suite is not None:
-        return resolve(suite, options)
-    if not words:
-        raise InputError(
-            "there is nothing to predict: name a suite, as in `bench predict smoke --world 64`, or give a command "
-            "after two dashes, as in `bench predict --world 64 -- python train.py`"
-        )
-    document = suite_of_command(words, name=None, variables=(), options=options)
-    selection = Selection(settings=options["settings"], vary=options["vary"])
-    return suites.resolve(document.root, Path("bench predict"), selection, name=document.name)
 
 
 def _measured(results: str | None) -> dict[str, Measured]:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bench.cli import _complete
-from bench.cli._options import Finite, SuiteOrCommand, format_option, options_named
+from bench.cli._options import Finite, SuiteOrCommand, format_option, options_named, suite_or_command
 from bench.cli._output import say
 from bench.common.errors import InputError
 
@@ -33,9 +33,9 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
 
     `--world 8x512` is 8 nodes with 512 ranks each. The real code runs, on tensors that have a size and no values. A
     case with a pipeline has a shadow for each stage."""
-    from bench.shadow.shadowed import shadows_of_command, shadows_of_suite
+    from bench.shadow.shadowed import shadows_of_suite
 
-    found = shadows_of_command(words, options) if words else shadows_of_suite(suite, options)
+    found = shadows_of_suite(suite_or_command("shadow", suite, words, options), options)
     if form == "json":
         click.echo(json.dumps([one.to_json() for one in found], indent=1))
     elif shown := [one for one in found if not one.is_refused]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any
 
@@ -71,17 +71,21 @@ class Machine:
         ]
         return max(rates, default=None)
 
-    def phases(self, spec: RunSpec, flops_per_example: float | None) -> Phases | None:
-        """Phases of a rank's step if it has the whole model: from measured runs of one rank, else from arithmetic; null
-        if both are unknown."""
+    def phases(self, spec: RunSpec, flops_per_example: float | None, *, share: float) -> Phases | None:
+        """Phases of a rank's step, from measured runs of one rank, else from arithmetic; null if both are unknown. The
+        rank updates that share of the model's parameters; ranks that share a batch divide its computation evenly."""
+        found = None
         if self.given_tflops is None or spec.runs_a_script:
-            measured = phases_of(spec, self.measured[spec.device_type].ranks)
-            if measured is not None:
-                return measured
+            found = phases_of(spec, self.measured[spec.device_type].ranks, share=share)
         speed = self.flops_per_s(spec)
-        if speed is None or flops_per_example is None:
-            return None
-        return phases_of_flops(flops_per_example * spec.batch_per_rank, speed, spec.train.accumulate)
+        if found is None and speed is not None and flops_per_example is not None:
+            flops = flops_per_example * spec.batch_per_rank
+            found = phases_of_flops(flops, speed, spec.train.accumulate)
+        return found and replace(
+            found,
+            forward_s=found.forward_s / spec.ranks_per_batch,
+            backward_s=found.backward_s / spec.ranks_per_batch,
+        )
 
     def cores(self, spec: RunSpec) -> Cores:
         if spec.device_type != "cpu":

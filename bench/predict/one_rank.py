@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, fields
 from statistics import median
 from typing import Any
 
-from bench.predict.network import is_sharded, shard_count
 from bench.records.run_spec import RunSpec
 
 _PLAIN = ("single", "ddp")
@@ -58,20 +57,24 @@ class OneRank:
         )
 
 
-def phases_of(spec: RunSpec, measured: Iterable[OneRank]) -> Phases | None:
-    """The phases of a rank of `spec`; null if no rank with its model and settings was measured."""
+def phases_of(spec: RunSpec, measured: Iterable[OneRank], *, share: float = 1.0) -> Phases | None:
+    """The phases of a rank of `spec`, which updates that share of the model's parameters; null if no rank with its
+    model and settings was measured."""
     alike = runs_alike(spec, measured)
     own = _by_micro_batch(one for one in alike if _strategy(one.spec) == _strategy(spec))
     plain = _by_micro_batch(one for one in alike if one.spec.strategy in _PLAIN)
     if not own and not plain:
         return None
     optimizer_s = median(one.optimizer_s for one in (own or plain).values())
-    if is_sharded(spec):
-        model_s = min(optimizer_s, median(one.optimizer_s for one in (plain or own).values()))
-        optimizer_s -= model_s * (1 - 1 / shard_count(spec))
+    model_s = min(optimizer_s, median(one.optimizer_s for one in (plain or own).values()))
     each = (_seconds(spec.micro_batch, own, plain, name) for name in ("data_s", "forward_s", "backward_s"))
     data_s, forward_s, backward_s = each
-    return Phases(data_s=data_s, forward_s=forward_s, backward_s=backward_s, optimizer_s=optimizer_s)
+    return Phases(
+        data_s=data_s,
+        forward_s=forward_s,
+        backward_s=backward_s,
+        optimizer_s=optimizer_s - model_s * (1 - share),
+    )
 
 
 def runs_alike(spec: RunSpec, measured: Iterable[OneRank]) -> list[OneRank]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.predict.network import Fabric
+from bench.predict.network import Fabric, sender
 from bench.predict.one_rank import Phases
 from bench.predict.schedules import Part, works
 from bench.predict.step_messages import recorded_group
 from bench.predict.step_time import Cores, StepTime
-from bench.predict.timeline import Group, Sending, simulate
+from bench.predict.timeline import Message, simulate
 from bench.records.run_spec import RunSpec
 from bench.shadow.records import Message as Recorded
 from bench.strategies._layout import Layout
@@ -36,14 +36,13 @@ def pipeline_time(
     if communication_s is None:
         return StepTime(communication_s=None, computation_s=computation_s)
 
-    def sending(op: str, message_bytes: float, group: Group) -> Sending:
-        found = None if fabric is None else fabric.sending(op, message_bytes, group)
-        return found or Sending(seconds=0.0)
-
+    sending = sender(fabric)
     # those of other dimensions, and those among all stages, such as the norm of all gradients
     others_s = {
         phase: sum(
-            sending(one.op, one.message_bytes, recorded_group(one)).seconds
+            sending(
+                Message(name=phase, op=one.op, message_bytes=one.message_bytes, group=recorded_group(one))
+            ).seconds
             for one in sent
             if one.phase == phase and one.op not in ("send", "recv")
         )
@@ -72,7 +71,7 @@ def pipeline_time(
         cores=cores.computing,
     )
 
-    timeline = simulate(made, lambda one: sending(one.op, one.message_bytes, one.group), cores.of_a_rank)
+    timeline = simulate(made, sending, cores.of_a_rank)
     step_s = (
         micro_batches * phases.data_s
         + others_s["data"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,20 +13,16 @@ from bench.machine.slots import slots_per_node
 from bench.plan.plan import plan
 from bench.plan.world_sizes import automatic
 from bench.predict.machine import Machine
-from bench.predict.memory import MemoryPerRank, memory_per_rank
-from bench.predict.model_probe import ProbedModel, model_key, probe_models
-from bench.predict.network import step_traffic, total
-from bench.predict.one_rank import Phases
+from bench.predict.network import total
 from bench.predict.pipeline_time import pipeline_time
-from bench.predict.step_messages import recorded_group, recorded_stretches, stretches
+from bench.predict.step_messages import recorded_group, stretches
 from bench.predict.step_time import StepTime, step_time
 from bench.records.run_spec import PlannedRun, RunSpec, Slots
 from bench.records.vocabulary import DeviceType
-from bench.shadow.shadow import layout_of, shadow
+from bench.shadow.records import PeakMemory, Shadow, total_bytes
+from bench.shadow.shadow import layout_of, shadows
 from bench.suite.models import ResolvedSuite
 
-_KNOWN = ("single", "ddp", "fsdp", "fsdp1")
-"""Strategies whose memory and traffic have formulas; a shadow finds those of others."""
 _UNLIMITED = 1_000_000
 """Nodes, and ranks of a node without a known number of slots."""
 
@@ -37,18 +34,20 @@ class Prediction:
     spec: RunSpec
     problem: str | None = None
     parameters: int | None = None
-    memory: MemoryPerRank | None = None
+    memory: PeakMemory | None = None
     memory_bytes: int | None = None
     """Memory that a rank has."""
     fsdp_bytes: int | None = None
     """Memory per rank with strategy fsdp, if this strategy does not fit."""
     messages: int | None = None
     """Messages that a rank sends in a step."""
-    message_bytes: float | None = None
+    message_bytes: int | None = None
     """Bytes of all these messages, counted as nccl-tests does."""
     time: StepTime | None = None
     step_is_upper_bound: bool = False
     """Whether the step may hide more messages than the prediction knows, so that it takes at most that time."""
+    notes: tuple[str, ...] = ()
+    """Assumptions."""
 
     @property
     def fits(self) -> bool | None:
@@ -82,6 +81,7 @@ class Prediction:
             "step_s": time and time.step_s,
             "step_is_upper_bound": self.step_is_upper_bound,
             "computing": time and time.computing,
+            "notes": self.notes,
             "problem": self.problem,
         }
 
@@ -91,29 +91,33 @@ def predictions(
 ) -> list[Prediction]:
     """One prediction per case and world size. Raises InputError if the suite cannot be planned."""
     runs = planned(suite, here, data_root)
-    specs = [run.spec for run in runs if run.skip_reason is None and not run.spec.runs_a_script]
-    models = (
-        probe_models(specs, counts_flops=any(machine.flops_per_s(spec) for spec in specs)) if specs else {}
-    )
-    found = [
-        Prediction(spec=run.spec, problem=run.skip_reason)
-        if run.skip_reason is not None
-        else _by_shadow(run.spec, None, machine.phases(run.spec, None), machine)
-        if run.spec.runs_a_script
-        else predict(run.spec, models[model_key(run.spec)], machine)
+    specs = [run.spec for run in runs if run.skip_reason is None]
+    found = iter(_predicted(specs, machine))
+    every = [
+        next(found) if run.skip_reason is None else Prediction(spec=run.spec, problem=run.skip_reason)
         for run in runs
     ]
-    too_large = {
-        index: as_fsdp(one.spec)
-        for index, one in enumerate(found)
+    too_large = [
+        index
+        for index, one in enumerate(every)
         if one.fits is False and one.spec.strategy == "ddp" and one.spec.world_size > 1
-    }
-    if too_large:
-        models = probe_models(too_large.values(), counts_flops=False)
-        for index, spec in too_large.items():
-            memory = predict(spec, models[model_key(spec)], machine).memory
-            found[index] = dataclasses.replace(found[index], fsdp_bytes=memory.total if memory else None)
-    return found
+    ]
+    as_fsdp = shadows([(_as_fsdp(every[index].spec), 0) for index in too_large])
+    for index, one in zip(too_large, as_fsdp, strict=True):
+        if isinstance(one, Shadow):
+            every[index] = dataclasses.replace(every[index], fsdp_bytes=one.memory.total)
+    return every
+
+
+def _predicted(specs: Sequence[RunSpec], machine: Machine) -> list[Prediction]:
+    counts_flops = any(machine.flops_per_s(spec) is not None for spec in specs)
+    found = shadows([(spec, 0) for spec in specs], counts_flops=counts_flops)
+    return [
+        Prediction(spec=spec, problem=str(one))
+        if isinstance(one, InputError)
+        else predict(spec, one, machine)
+        for spec, one in zip(specs, found, strict=True)
+    ]
 
 
 def planned(suite: ResolvedSuite, here: Slots, data_root: str | None) -> list[PlannedRun]:
@@ -159,80 +163,44 @@ def _skipped_without_steps(run: PlannedRun) -> PlannedRun:
     )
 
 
-def predict(spec: RunSpec, model: ProbedModel, machine: Machine) -> Prediction:
-    if model.size is None:
-        return Prediction(spec=spec, problem=model.problem)
-    phases = machine.phases(spec, model.flops_per_example)
-    if spec.strategy not in _KNOWN:
-        return _by_shadow(spec, model.size.parameters, phases, machine)
-    size = model.size
-    traffic, unknown = step_traffic(spec, size.parameters, size.units)
-    fabric = None if unknown else machine.fabric(spec)
-    communication_s = total(None if fabric is None else fabric.seconds(one, spec) for one in traffic)
-    # Only the first operation that was never timed; a network without any timing is reported once, above all tables.
-    never_timed = (
-        None if fabric is None else next(filter(None, (fabric.problem(one, spec) for one in traffic)), None)
-    )
-    step = None if phases is None else stretches(spec, size, traffic, phases)
-    return Prediction(
-        spec=spec,
-        problem=unknown or never_timed,
-        parameters=size.parameters,
-        memory=memory_per_rank(spec, size, model.working_set(spec.micro_batch)),
-        memory_bytes=machine.memory_bytes(spec),
-        messages=None if unknown else sum(one.messages for one in traffic),
-        message_bytes=None if unknown else sum(one.message_bytes for one in traffic),
-        time=None if unknown else step_time(step, communication_s, fabric, machine.cores(spec)),
-    )
-
-
-def _by_shadow(spec: RunSpec, parameters: int | None, phases: Phases | None, machine: Machine) -> Prediction:
-    """Messages and memory from a shadow of rank 0. `phases`: those of a rank with the whole model; ranks that share a
-    batch divide them evenly, and the optimizer's as they divide the parameters. `parameters`: those of the whole model;
-    null for a script, whose optimizer is then taken to be as slow as on one rank."""
-    try:
-        shadowed = shadow(spec)
-    except InputError as error:
-        return Prediction(spec=spec, problem=str(error), parameters=parameters)
-    fabric, memory, sent = machine.fabric(spec), shadowed.memory, shadowed.messages
-    times = [
+def predict(spec: RunSpec, shadowed: Shadow, machine: Machine) -> Prediction:
+    """From a shadow of rank 0. A script's optimizer is taken to be as slow as on one rank."""
+    fabric = machine.fabric(spec)
+    sent = [one for one in shadowed.messages if one.group_size > 1]  # a group of one rank needs no network
+    each = [
         None if fabric is None else fabric.sending(one.op, one.message_bytes, recorded_group(one))
         for one in sent
     ]
+    communication_s = total(None if one is None else one.seconds for one in each)
     pipeline = None if shadowed.stages is None else layout_of(spec)
     problem = None
-    if fabric is not None and None in times:
-        problem = f"{sent[times.index(None)].op} was never timed between as many nodes"
-    communication_s = total(None if one is None else one.seconds for one in times)
+    if spec.strategy_options.get("cpu_offload"):
+        problem = "the traffic of cpu_offload to the host and back is not known"
+    elif fabric is not None and None in each:
+        # only the first: a network without any timing is reported once, above all tables
+        unknown = sent[each.index(None)]
+        problem = fabric.problem(unknown.op, recorded_group(unknown))
+    share = shadowed.parameters / shadowed.model_parameters if shadowed.model_parameters else 1.0
+    phases = machine.phases(spec, shadowed.flops_per_example, share=share)
     time = StepTime(communication_s=communication_s, computation_s=None)
     if phases is not None and problem is None:
-        divided = Phases(
-            data_s=phases.data_s,
-            forward_s=phases.forward_s / spec.ranks_per_batch,
-            backward_s=phases.backward_s / spec.ranks_per_batch,
-            optimizer_s=phases.optimizer_s * (shadowed.parameters / parameters if parameters else 1),
-        )
         cores = machine.cores(spec)
         if pipeline is None:
-            time = step_time(recorded_stretches(spec, sent, divided), communication_s, fabric, cores)
+            step = stretches(spec, sent, phases)
+            time = step_time(step, communication_s, fabric, cores)
         else:
-            time = pipeline_time(spec, pipeline, sent, divided, communication_s, fabric, cores)
+            time = pipeline_time(spec, pipeline, sent, phases, communication_s, fabric, cores)
     return Prediction(
         spec=spec,
         problem=problem,
-        parameters=parameters,
-        memory=MemoryPerRank(
-            parameters=memory.parameters + memory.buffers,
-            gradients=memory.gradients,
-            optimizer=memory.optimizer,
-            activations=memory.activations,
-            communication=memory.communication,
-        ),
+        parameters=shadowed.model_parameters,
+        memory=shadowed.memory,
         memory_bytes=machine.memory_bytes(spec),
         messages=len(sent),
-        message_bytes=sum(one.message_bytes for one in sent),
+        message_bytes=total_bytes(sent),
         time=time,
         step_is_upper_bound=bool(sent) and _may_hide_more(spec),
+        notes=shadowed.notes,
     )
 
 
@@ -246,7 +214,7 @@ def _may_hide_more(spec: RunSpec) -> bool:
     return layout.async_tp or (layout.pp > 1 and layout.dp_replicate * layout.sharding > 1)
 
 
-def as_fsdp(spec: RunSpec) -> RunSpec:
+def _as_fsdp(spec: RunSpec) -> RunSpec:
     """The same run with strategy fsdp and its default options."""
     options = dataclasses.asdict(strategies.load("fsdp").Options())
     return dataclasses.replace(spec, strategy="fsdp", strategy_options=options)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from itertools import groupby
 
 from bench.common.own_part import label
 from bench.common.terminal import aligned
 from bench.predict.predict import Prediction
+from bench.shadow.records import PeakMemory
 
-_MEMORY = ("parameters", "gradients", "optimizer", "activations", "communication", "total")
+_KINDS = tuple(one.name for one in fields(PeakMemory))
 _UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
@@ -24,10 +26,7 @@ def lines(predictions: Sequence[Prediction]) -> list[str]:
             head += f", {sizes[0].parameters:,} parameters"
         known = [one for one in sizes if one.memory is not None]
         found += [head, *(_table(known) if known else []), *_problems(sizes)]
-        if known and spec.train.optimizer not in ("adamw", "adam", "sgd"):
-            found.append(
-                f"assumed: {label(spec.train.optimizer)} keeps two numbers per parameter, as AdamW does"
-            )
+        found += dict.fromkeys(f"assumed: {note}" for one in sizes for note in one.notes)
         last = sizes[-1]
         if last.memory is not None and last.memory_bytes is not None:
             found.append(_fitting(sizes, last))
@@ -44,7 +43,13 @@ def _table(sizes: list[Prediction]) -> list[str]:
         ("ranks", [_ranks(one) for one in sizes]),
         ("threads", threads if len(set(threads)) > 1 else []),
         ("batch/rank", [str(one.spec.batch_per_rank or "") for one in sizes]),
-        *((part, [f"{getattr(one.memory, part) / unit:.3g}" for one in sizes]) for part in _MEMORY),
+        *(
+            (kind, cells)
+            for kind in _KINDS
+            if any(getattr(one.memory, kind) for one in sizes)
+            for cells in [[f"{getattr(one.memory, kind) / unit:.3g}" for one in sizes]]
+        ),
+        ("total", [f"{one.memory.total / unit:.3g}" for one in sizes if one.memory]),
         ("fits", [{None: "", True: "yes", False: "no"}[one.fits] for one in sizes]),
         ("network", [_ms(one.time.communication_s) if one.time and one.messages else "" for one in sizes]),
         ("step", [_bound("at most", one, _ms(one.time.step_s)) if one.time else "" for one in sizes]),

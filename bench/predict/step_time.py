@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.predict.network import Fabric
+from bench.predict.network import Fabric, sender
 from bench.predict.one_rank import Phases
 from bench.predict.step_works import Stretch, works
-from bench.predict.timeline import Message, Sending, simulate
+from bench.predict.timeline import simulate
 
 _FORWARD = 1 / 3
 """Forward's share of the FLOPs of forward and backward: backward has two products for each of forward's."""
@@ -65,12 +65,7 @@ def step_time(
     computation_s = None if stretches is None else sum(one.seconds for one in stretches)
     if stretches is None or communication_s is None or computation_s is None:
         return StepTime(communication_s=communication_s, computation_s=computation_s)
-
-    def sending(message: Message) -> Sending:
-        found = None if fabric is None else fabric.sending(message.op, message.message_bytes, message.group)
-        return found or Sending(seconds=0.0)
-
-    timeline = simulate(works(stretches, cores=cores.computing), sending, cores.of_a_rank)
+    timeline = simulate(works(stretches, cores=cores.computing), sender(fabric), cores.of_a_rank)
     return StepTime(
         communication_s=communication_s,
         computation_s=computation_s,

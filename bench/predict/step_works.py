@@ -1,8 +1,7 @@
 """The works of one optimizer step on a rank: stretches of computation, and the messages in each.
 
 A message says at which share of its stretch's computation it can begin, and at which share the computation waits for
-its end. Formulas give both for the strategies that have them. Any other source of messages in their order, such as a
-record of the strategy's own calls, can give them too.
+its end; step_messages.py gives both.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ import mmap
 import os
 import sys
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
@@ -36,6 +37,7 @@ _COMPUTED_INTEGER_BYTES = 2**26
 _LARGEST_ALLOCATION = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
 _MAP_NORESERVE = 0x4000
 """A flag of Linux on x86-64 and arm64, which older Pythons do not name."""
+_META = torch.device("meta")
 _ATEN = torch.ops.aten
 _SHARES_STORAGE = {
     _ATEN.set_.source_Storage,
@@ -118,6 +120,8 @@ class Hollow(TorchDispatchMode):
     def __init__(self, needed: Callable[[ValueNeededError], NoReturn] | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._hollow = HollowStorages()
+        self._results: dict[Any, _Results] = {}
+        """By operation and the shapes of its arguments."""
         self._needed = needed or _refuse
         self._methods = _ReadingMethods(self._hollow, self._needed)
 
@@ -136,10 +140,10 @@ class Hollow(TorchDispatchMode):
             return func(*args, **kwargs)
         if unwraps_first(types):
             return NotImplemented
-        tensors = [one for one in tree_iter((args, kwargs)) if isinstance(one, torch.Tensor)]
+        tensors = list(_tensors((*args, *kwargs.values())))
         if any(one.is_meta or isinstance(one, FakeTensor) for one in tensors):
             return func(*args, **kwargs)
-        if torch.device("meta") in (one for one in tree_iter(kwargs) if isinstance(one, torch.device)):
+        if kwargs.get("device") == _META:
             return func(*args, **kwargs)
         unknown = any(one in self._hollow for one in tensors)
         if func in _READS or (
@@ -159,9 +163,11 @@ class Hollow(TorchDispatchMode):
             "_c10d_functional::_wrap_tensor_autograd",
         ):
             return args[0]
-        return self._operation(func, args, kwargs, unknown=unknown)
+        return self._operation(func, args, kwargs, tensors, unknown=unknown)
 
-    def _operation(self, func: OpOverload, args: Any, kwargs: Any, *, unknown: bool) -> Any:
+    def _operation(
+        self, func: OpOverload, args: Any, kwargs: Any, tensors: list[torch.Tensor], *, unknown: bool
+    ) -> Any:
         returned, written, makes_new = _aliases(func)
         if not makes_new:
             if not unknown:
@@ -169,25 +175,39 @@ class Hollow(TorchDispatchMode):
             self._written(func, args, kwargs, written)
             found = tuple(_argument(func, args, kwargs, one) for one in returned if one is not None)
             return found[0] if len(found) == 1 else found or None
-        shapes = _Shapes()
-        try:
-            made = func(*shapes.of(args), **shapes.of_keywords(kwargs))
-        except NotImplementedError:  # it has no rule for shapes: its values are computed, and mean nothing
+        results = self._results_of(func, args, kwargs)
+        if results is None:  # it has no rule for shapes: its values are computed, and mean nothing
             made = func(*args, **kwargs)
             if unknown:
                 self._all_unknown(made)
             return made
-        if not unknown and not _is_large(one for one in tree_iter(made) if isinstance(one, torch.Tensor)):
+        if not unknown and not results.is_large:
             return func(*args, **kwargs)
         self._written(func, args, kwargs, written)
-        outputs = made if isinstance(made, tuple) else (made,)
+        outputs = results.made if isinstance(results.made, tuple) else (results.made,)
         found = tuple(
-            tree_map_only(torch.Tensor, partial(self._allocated, shapes), one)
+            tree_map_only(torch.Tensor, partial(self._allocated, results, tensors), one)
             if alias is None
             else _argument(func, args, kwargs, alias)
             for one, alias in zip(outputs, returned, strict=True)
         )
-        return found if isinstance(made, tuple) else found[0]
+        return found if isinstance(results.made, tuple) else found[0]
+
+    def _results_of(self, func: OpOverload, args: Any, kwargs: Any) -> _Results | None:
+        """Null if the operation has no rule for shapes."""
+        key = (func, _shape_of(args), _shape_of(tuple(kwargs.items())))
+        try:
+            return self._results[key]
+        except (KeyError, TypeError):  # not yet known; or with an argument that has no hash
+            pass
+        shapes = _Shapes()
+        try:
+            results = _Results(func(*shapes.of(args), **shapes.of_keywords(kwargs)), shapes)
+        except NotImplementedError:
+            return None
+        with suppress(TypeError):
+            self._results[key] = results
+        return results
 
     def _collective(self, func: OpOverload, args: Any, kwargs: Any, *, unknown: bool) -> Any:
         """The result of an operation of a process group, as if all ranks had taken part. The first argument is what it
@@ -202,9 +222,10 @@ class Hollow(TorchDispatchMode):
         work = _create_work_from_future(future).boxed()
         return work if len(func._schema.returns) == 1 else (args[0], work)
 
-    def _allocated(self, shapes: _Shapes, shape: torch.Tensor) -> torch.Tensor:
-        shared = shapes.origin_of(shape)
-        if shared is not None:
+    def _allocated(self, results: _Results, tensors: list[torch.Tensor], shape: torch.Tensor) -> torch.Tensor:
+        origin = results.origin_of(shape)
+        if origin is not None:
+            shared = tensors[origin]
             return shared.as_strided(
                 shape.size(), shape.stride(), shared.storage_offset() + shape.storage_offset()
             )
@@ -268,7 +289,8 @@ class _Shapes:
     """The arguments of an operation on the meta device."""
 
     def __init__(self) -> None:
-        self._origins: dict[int, torch.Tensor] = {}
+        self.made: list[torch.Tensor] = []
+        """Each tensor among the arguments, in their order."""
 
     def of(self, arguments: Any) -> Any:
         return tree_map_only(torch.Tensor, self._on_meta, arguments)
@@ -282,12 +304,41 @@ class _Shapes:
 
     def _on_meta(self, tensor: torch.Tensor) -> torch.Tensor:
         shape = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
-        self._origins[shape.untyped_storage()._cdata] = tensor
+        self.made.append(shape)
         return shape
 
-    def origin_of(self, result: torch.Tensor) -> torch.Tensor | None:
-        """The argument whose storage the result has, although the operation's schema does not say so; null if none."""
+
+class _Results:
+    """The results of an operation on the meta device."""
+
+    def __init__(self, made: Any, shapes: _Shapes) -> None:
+        self.made = made
+        self.is_large = _is_large(one for one in tree_iter(made) if isinstance(one, torch.Tensor))
+        self._arguments = shapes.made  # alive as long as their numbers are used
+        self._origins = {one.untyped_storage()._cdata: number for number, one in enumerate(shapes.made)}
+
+    def origin_of(self, result: torch.Tensor) -> int | None:
+        """The tensor among the arguments whose storage the result has, although the operation's schema does not say so:
+        its number; null if none."""
         return self._origins.get(result.untyped_storage()._cdata)
+
+
+def _tensors(arguments: Iterable[Any]) -> Iterator[torch.Tensor]:
+    """Those among the arguments and in their lists, in order."""
+    for one in arguments:
+        if isinstance(one, torch.Tensor):
+            yield one
+        elif isinstance(one, list | tuple):
+            yield from _tensors(one)
+
+
+def _shape_of(argument: Any) -> Any:
+    """Equal for arguments with which an operation has results of the same shape, if it has tensors among them."""
+    if isinstance(argument, torch.Tensor):
+        return argument.size(), argument.stride(), argument.dtype
+    if isinstance(argument, list | tuple):
+        return tuple(map(_shape_of, argument))
+    return type(argument), argument
 
 
 @cache

@@ -24,6 +24,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 from bench.common.error_text import describe
 from bench.measure.messages import MessageRecorder
 from bench.shadow.hollow import Hollow, ValueNeededError, place_in
+from bench.shadow.join_fake import quicken_fsdp
 from bench.shadow.memory import StorageLog
 from bench.shadow.messages import as_message
 
@@ -36,6 +37,7 @@ def begin(job_json: str) -> None:
     job = json.loads(job_json)
     script = _Script(Path(job["answer"]), job["ranks_per_node"])
     _join_a_fake_group(job["world_size"])
+    quicken_fsdp()
     sys.excepthook = script.failed
     script.enter()
 
@@ -138,6 +140,7 @@ class _Script:
             "parameters": sum(
                 getattr(one, "_local_tensor", one).numel() for one in self._parameters(optimizer)
             ),
+            "model_parameters": None,
             "messages": [vars(one) for one in messages],
             "memory": vars(self._log.peak()),
         }

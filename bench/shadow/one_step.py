@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from bench import workloads
 from bench.measure.messages import MessageRecorder
 from bench.measure.recorder import WARMUP
 from bench.models.experts import ExpertLayer
@@ -20,8 +21,10 @@ from bench.records.run_spec import RunSpec
 from bench.shadow.hollow import Hollow
 from bench.shadow.memory import StorageLog
 from bench.shadow.messages import as_message
+from bench.shadow.on_gpu import step_as_a_gpu
 from bench.shadow.records import Shadow
 from bench.train import rank as ranks
+from bench.train.flops import of_batches
 from bench.train.rank_job import RankJob
 
 if TYPE_CHECKING:
@@ -37,6 +40,8 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
     """The messages and memory of an optimizer step of this rank, whose process group is joined. `hollow`: on tensors
     without values. Raises the errors that the workload's and the strategy's methods raise on a CPU."""
     began = perf_counter()
+    offloads = spec.strategy_options.get("cpu_offload")
+    is_on_gpu = spec.device_type == "cuda"
     spec, notes = _as_it_runs_here(spec)
     device = torch.device("cpu")
     ranks.configure(spec, device)
@@ -45,10 +50,11 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
         scratch = inside.enter_context(tempfile.TemporaryDirectory())
         if hollow:
             inside.enter_context(Hollow())
+            inside.callback(step_as_a_gpu()._destroy if is_on_gpu else lambda: None)
             ExpertLayer.balanced = True
         messages = inside.enter_context(MessageRecorder())
         log = inside.enter_context(StorageLog())
-        training, _ = ranks.training_of(_job(rank, scratch), spec, workload, device)
+        training, size = ranks.training_of(_job(rank, scratch), spec, workload, device)
         training.batches = _outside(training.batches)
         for _ in range(_first_steps(spec)):
             training.step(_Clock(lambda: None), WARMUP)
@@ -74,6 +80,8 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
             for one in messages.sent
         ]
         memory = log.peak()
+        if offloads:
+            memory = replace(memory, parameters=0, gradients=0, optimizer=0)
         parameters = sum(
             getattr(one, "_local_tensor", one).numel() for one in training.own_model.parameters()
         )
@@ -84,12 +92,27 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
         rank=rank,
         stages=None if stages is None else tuple(stages),
         parameters=parameters,
+        model_parameters=size["parameters"],
         messages=tuple(sent),
         memory=memory,
         seconds=perf_counter() - began,
         ram_bytes=1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         notes=tuple(notes),
     )
+
+
+def flops_per_example(spec: RunSpec) -> float | None:
+    """FLOPs of forward and backward of the whole model; null if they cannot be counted."""
+    workload = ranks.prepared(spec)
+    if workloads.makes_steps(workload):
+        return None
+    try:
+        (flops,) = of_batches(workload, spec.micro_batch)
+    except (
+        Exception
+    ):  # a custom model that cannot run on shapes may have a shadow, whose small tensors have values
+        return None
+    return flops / spec.micro_batch or None
 
 
 def _as_it_runs_here(spec: RunSpec) -> tuple[RunSpec, list[str]]:
@@ -103,14 +126,20 @@ def _as_it_runs_here(spec: RunSpec) -> tuple[RunSpec, list[str]]:
     if spec.device_type == "cuda" and own_kernels and "foreach" not in train.optimizer_options:
         # as torch chooses on a GPU: one operation for all parameters, with temporary tensors as large
         train = replace(train, optimizer_options={**train.optimizer_options, "foreach": True})
+    options = dict(spec.strategy_options)
+    if options.get("cpu_offload"):
+        notes.append("shards, their gradients and the optimizer are in host memory, which is not counted")
+        options["cpu_offload"] = False
+    if options.get("gradient_compression") == "powersgd":
+        options["powersgd_start_step"] = 2  # the fewest; later steps are the same
+    spec = replace(spec, device_type="cpu", train=train, strategy_options=options)
     measure = replace(
         spec.measure,
         warmup=max(spec.measure.warmup, 1 + _first_steps(spec)),
         profiled=0,
         selfcheck=0,
     )
-    data = replace(spec.data, workers=0)
-    return replace(spec, device_type="cpu", train=train, measure=measure, data=data), notes
+    return replace(spec, measure=measure, data=replace(spec.data, workers=0)), notes
 
 
 def _first_steps(spec: RunSpec) -> int:

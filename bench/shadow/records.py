@@ -74,6 +74,10 @@ class Shadow:
     """0-based stages of the pipeline that the rank has; null without a pipeline."""
     parameters: int
     """Elements of the model's parameters on this rank."""
+    model_parameters: int | None
+    """Those of the whole model; null for a script."""
+    flops_per_example: float | None = None
+    """FLOPs of forward and backward of the whole model; null if they were not asked for, or cannot be counted."""
     messages: tuple[Message, ...]
     """In the order in which the rank started them."""
     memory: PeakMemory

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from bench.common.errors import InputError
 from bench.common.own_part import label
 from bench.common.process import kill_group
 from bench.records.run_spec import RunSpec
+from bench.shadow.program import took_no_step
 from bench.shadow.records import Shadow
 from bench.strategies._layout import Layout
 from bench.strategies._meshed import MeshedStrategy
@@ -31,17 +33,68 @@ def shadow(spec: RunSpec, rank: int = 0, *, timeout_s: float = 600.0) -> Shadow:
     """The messages of the rank in a step, and its memory at the peak.
 
     Raises InputError if the run cannot be shadowed: the message says why, and the remedy."""
+    (found,) = shadows([(spec, rank)], timeout_s=timeout_s)
+    if isinstance(found, InputError):
+        raise found
+    return found
+
+
+def shadows(
+    asked: Sequence[tuple[RunSpec, int]], *, counts_flops: bool = False, timeout_s: float = 600.0
+) -> list[Shadow | InputError]:
+    """The shadow of each run and rank, or why there is none. `counts_flops`: also find `flops_per_example`, if that can
+    be counted. `timeout_s`: for each.
+
+    Raises InputError if none can be made."""
+    found: dict[int, Shadow | InputError] = {}
+    questions: dict[int, dict[str, Any]] = {}
+    for number, (spec, rank) in enumerate(asked):
+        try:
+            if spec.runs_a_script:
+                found[number] = _of_script(spec, timeout_s)
+            else:
+                _refuse(spec)
+                questions[number] = {"spec": spec.to_json(), "rank": rank}
+        except InputError as error:
+            found[number] = error
+    models = {_model(asked[number][0]): {**one, "rank": None} for number, one in questions.items()}
+    more = models if counts_flops else {}
+    answers = _answers([*questions.values(), *more.values()], timeout_s) if questions else []
+    flops = {
+        model: one.get("flops_per_example")
+        for model, one in zip(more, answers[len(questions) :], strict=True)
+    }
+    for number, answer in zip(questions, answers, strict=False):
+        spec, _ = asked[number]
+        try:
+            found[number] = replace(
+                _shadow(answer, spec.case_name), flops_per_example=flops.get(_model(spec))
+            )
+        except InputError as error:
+            found[number] = error
+    return [found[number] for number in range(len(asked))]
+
+
+def _model(spec: RunSpec) -> str:
+    """Equal for runs whose model and examples have the same sizes."""
+    return json.dumps({**spec.workload_with_data, "seed": 0}, sort_keys=True)
+
+
+def _of_script(spec: RunSpec, timeout_s: float) -> Shadow:
+    words, variables = filled_for(spec)
+    return shadow_of_script(
+        words,
+        world_size=spec.world_size,
+        ranks_per_node=spec.ranks_per_node,
+        variables=variables,
+        cwd=spec.workload_options["cwd"],
+        timeout_s=timeout_s,
+    )
+
+
+def _refuse(spec: RunSpec) -> None:
+    """Raises InputError if no rank of the run can have a shadow."""
     name = spec.case_name
-    if spec.runs_a_script:
-        words, variables = filled_for(spec)
-        return shadow_of_script(
-            words,
-            world_size=spec.world_size,
-            ranks_per_node=spec.ranks_per_node,
-            variables=variables,
-            cwd=spec.workload_options["cwd"],
-            timeout_s=timeout_s,
-        )
     if not strategies.lays_models(spec.strategy):
         raise InputError(f"{name}: {label(spec.strategy)} trains no model: shadow a case that trains one")
     layout = layout_of(spec)
@@ -49,12 +102,19 @@ def shadow(spec: RunSpec, rank: int = 0, *, timeout_s: float = 600.0) -> Shadow:
         raise InputError(
             f"{name}: cp runs on GPUs only, and a shadow takes its steps on a CPU: shadow a case without cp"
         )
-    program = safe_path.command("bench.shadow.program", str(os.getpid()), options=("-W", "ignore"))
-    question = json.dumps({"spec": spec.to_json(), "rank": rank})
-    done = _run(program, safe_path.environment(), name, timeout_s, question=question)
-    if not done.stdout:
-        raise InputError(f"{name}: the process of the shadow failed: {_last_line(done)}; see `bench doctor`")
-    return _shadow(json.loads(done.stdout), name)
+
+
+def _answers(questions: Sequence[Mapping[str, Any]], timeout_s: float) -> list[dict[str, Any]]:
+    """Those of the program, in the order of the questions."""
+    program = safe_path.command(
+        "bench.shadow.program", str(os.getpid()), str(timeout_s), options=("-W", "ignore")
+    )
+    lines = "".join(f"{json.dumps(one)}\n" for one in questions)
+    done = _run(program, safe_path.environment(), "shadows", None, question=lines)
+    answers = {answer.pop("question"): answer for answer in map(json.loads, done.stdout.splitlines())}
+    if len(answers) < len(questions):
+        raise InputError(f"the process of the shadows failed: {_last_line(done)}; see `bench doctor`")
+    return [answers[number] for number in range(len(questions))]
 
 
 def layout_of(spec: RunSpec) -> Layout | None:
@@ -117,7 +177,7 @@ def _run(
     words: Sequence[str],
     environment: Mapping[str, str],
     name: str,
-    timeout_s: float,
+    timeout_s: float | None,
     *,
     question: str = "",
     cwd: str | None = None,
@@ -144,10 +204,8 @@ def _run(
         try:
             code = process.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            raise InputError(
-                f"{name}: the shadow took no step within {timeout_s:g} s: choose a smaller model, or fewer "
-                "micro-batches, or give `bench shadow` a longer --timeout"
-            ) from None
+            assert timeout_s is not None
+            raise InputError(f"{name}: {took_no_step(timeout_s)}") from None
         finally:
             kill_group(process.pid)
             process.wait()

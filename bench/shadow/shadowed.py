@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,13 @@ from bench.common.errors import InputError
 from bench.common.own_part import label
 from bench.machine.slots import detect
 from bench.predict.predict import planned
-from bench.records.run_spec import RunSpec
+from bench.records.run_spec import PlannedRun, RunSpec
 from bench.shadow import shadow_text
 from bench.shadow.records import Shadow
-from bench.shadow.shadow import layout_of, shadow, shadow_of_script
-from bench.suite.models import world_text
-from bench.suite.resolve import load_suite
-from bench.suite.selection import Selection, world_sizes
+from bench.shadow.shadow import layout_of, shadows
+from bench.suite.models import ResolvedSuite
+
+_LEFT_OUT = ("messages", "flops_per_example")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Shadowed:
             "problem": self.problem,
             "shadows": [
                 {
-                    **{key: value for key, value in one.to_json().items() if key != "messages"},
+                    **{key: value for key, value in one.to_json().items() if key not in _LEFT_OUT},
                     "messages": [dataclasses.asdict(each) for each in one.sums()],
                 }
                 for one in self.shadows
@@ -56,78 +56,45 @@ class Shadowed:
         }
 
 
-def shadows_of_suite(name: str | None, options: Mapping[str, Any]) -> list[Shadowed]:
-    """One for each case and world size. Raises InputError if the suite cannot be planned."""
-    if name is None:
-        raise InputError(
-            "there is nothing to shadow: name a suite, as in `bench shadow smoke --world 64`, or give a command after "
-            "two dashes, as in `bench shadow --world 64 -- python train.py`"
-        )
-    selecting = ("quick", "cases", "settings", "vary", "world", "device")
-    suite = load_suite(name, Selection(**{key: options[key] for key in selecting}))
+def shadows_of_suite(suite: ResolvedSuite, options: Mapping[str, Any]) -> list[Shadowed]:
+    """One for each case and world size. `options`: those of the command line. Raises InputError if the suite cannot be
+    planned."""
     runs = planned(suite, detect(options["ranks_per_node"]), options["data_root"])
-    return [_shadowed(run.spec, run.skip_reason, options["timeout_s"]) for run in runs]
+    asked = [[(run.spec, rank) for rank in _ranks(run)] for run in runs]
+    found = iter(shadows([one for each in asked for one in each], timeout_s=options["timeout_s"]))
+    return [_shadowed(run, [next(found) for _ in each]) for run, each in zip(runs, asked, strict=True)]
 
 
-def _shadowed(spec: RunSpec, skip_reason: str | None, timeout_s: float) -> Shadowed:
-    where = str(spec.world_size) if spec.nodes == 1 else f"{spec.nodes}x{spec.ranks_per_node}"
-    title = f"{spec.case_name}: {label(spec.strategy)} on {where} rank{'s' * (spec.world_size > 1)}"
-    title += f", {spec.train.precision}"
-    if spec.batch_per_rank:  # 0 if the batch does not divide
-        title += f", batch {spec.batch_per_rank} per rank"
-    found = Shadowed(
-        title=title,
+def _shadowed(run: PlannedRun, found: Sequence[Shadow | InputError]) -> Shadowed:
+    spec = run.spec
+    refused = next((one for one in found if isinstance(one, InputError)), None)
+    return Shadowed(
+        title=_title(spec),
         case_name=spec.case_name,
         world_size=spec.world_size,
         nodes=spec.nodes,
-        problem=skip_reason,
+        shadows=[] if refused else [one for one in found if isinstance(one, Shadow)],
+        problem=run.skip_reason if refused is None else str(refused),
+        is_refused=refused is not None,
     )
-    if skip_reason is not None:
-        return found
-    return _with_shadows(found, lambda: [shadow(spec, rank, timeout_s=timeout_s) for rank in _ranks(spec)])
 
 
-def _with_shadows(run: Shadowed, shadows: Callable[[], list[Shadow]]) -> Shadowed:
-    try:
-        return dataclasses.replace(run, shadows=shadows())
-    except InputError as error:
-        return dataclasses.replace(run, problem=str(error), is_refused=True)
+def _title(spec: RunSpec) -> str:
+    where = str(spec.world_size) if spec.nodes == 1 else f"{spec.nodes}x{spec.ranks_per_node}"
+    ranks = f"on {where} rank{'s' * (spec.world_size > 1)}"
+    if spec.runs_a_script:
+        return f"{' '.join(spec.workload_options['command'])} {ranks}"
+    title = f"{spec.case_name}: {label(spec.strategy)} {ranks}, {spec.train.precision}"
+    if spec.batch_per_rank:  # 0 if the batch does not divide
+        title += f", batch {spec.batch_per_rank} per rank"
+    return title
 
 
-def _ranks(spec: RunSpec) -> list[int]:
-    """Rank 0; with a pipeline the first rank of each stage."""
-    layout = layout_of(spec)
+def _ranks(run: PlannedRun) -> list[int]:
+    """Rank 0; with a pipeline the first rank of each stage; none if the run is skipped."""
+    if run.skip_reason is not None:
+        return []
+    layout = layout_of(run.spec)
     if layout is None:
         return [0]
     return [stage * layout.tp for stage in range(layout.pp)]
-
-
-def shadows_of_command(words: Sequence[str], options: Mapping[str, Any]) -> list[Shadowed]:
-    """One for each world size."""
-    if options["world"] is None:
-        raise InputError("a command needs --world, as in --world 8x512")
-    sizes = world_sizes(options["world"])
-    if "auto" in sizes:
-        raise InputError("--world auto: a shadow of a command needs a number, as in --world 8x512")
-    return [_shadowed_command(words, size, options) for size in sizes if size != "auto"]
-
-
-def _shadowed_command(
-    words: Sequence[str], size: int | tuple[int, int], options: Mapping[str, Any]
-) -> Shadowed:
-    world_size, per_node = (size[0] * size[1], size[1]) if isinstance(size, tuple) else (size, None)
-    per_node = per_node or min(world_size, options["ranks_per_node"] or world_size)
-    run = Shadowed(
-        title=f"{' '.join(words)} on {world_text(size)} ranks",
-        case_name="script",
-        world_size=world_size,
-        nodes=-(-world_size // per_node),
-    )
-    return _with_shadows(
-        run,
-        lambda: [
-            shadow_of_script(
-                words, world_size=world_size, ranks_per_node=per_node, timeout_s=options["timeout_s"]
-            )
-        ],
-    )

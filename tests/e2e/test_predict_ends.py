@@ -1,4 +1,4 @@
-"""`bench predict` with models that end the process that probes them, or never end."""
+"""`bench predict` with models that end the process of their shadow, or never end."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.common.errors import InputError
 from bench.common.process import is_running
-from bench.predict import model_probe
-from tests.unit.session.test_session import run_spec
+from bench.shadow.shadow import shadows
+from tests.shadow_runs import runs
 
 MODEL = """
 import os, signal, time
@@ -50,24 +51,32 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-def answers_of(model: Path, *names: str) -> list[model_probe.ProbedModel]:
-    specs = [run_spec(workload=f"{model}:{name}") for name in names]
-    answers = model_probe.probe_models(specs, counts_flops=False)
-    return [answers[model_probe.model_key(spec)] for spec in specs]
+def problems_of(model: Path, *names: str, timeout_s: float = 600.0) -> list[str | None]:
+    cases = {
+        name.lower(): {
+            "strategy": "ddp", "world": [2], "workload": {"name": f"{model}:{name}"}, "data": {"source": "synthetic"},
+        }
+        for name in names
+    }  # fmt: skip
+    specs = runs(model.parent, cases)
+    found = shadows([(spec, 0) for spec in specs], timeout_s=timeout_s)
+    return [str(one) if isinstance(one, InputError) else None for one in found]
 
 
 def test_a_model_that_ends_its_process_is_named_and_the_others_are_answered(model: Path) -> None:
-    leaves, killed, sound = answers_of(model, "Leaves", "Killed", "Sound")
-    assert leaves.problem == f"{model}:Leaves ended the process that probes it (exit code 0)"
-    assert killed.problem == f"{model}:Killed ended the process that probes it (signal 9)"
-    assert sound.size is not None
-    assert sound.size.parameters == 8 * 8 + 8
+    ends = "its code ended the process of the shadow"
+    assert problems_of(model, "Leaves", "Killed", "Sound") == [
+        f"leaves: {ends} (exit code 0)",
+        f"killed: {ends} (signal 9)",
+        None,
+    ]
 
 
-def test_a_model_that_never_ends_is_named(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_probe, "_LIMIT_S", 1)
-    (loops,) = answers_of(model, "Loops")
-    assert loops.problem == f"{model}:Loops gave no shapes within 1 s"
+def test_a_model_that_never_ends_is_named_and_the_others_are_answered(model: Path) -> None:
+    loops, sound = problems_of(model, "Loops", "Sound", timeout_s=30)
+    assert loops is not None
+    assert loops.startswith("loops: the shadow took no step within 30 s: choose a smaller model")
+    assert sound is None
 
 
 def test_the_process_that_looks_ends_with_the_one_that_asks(model: Path) -> None:

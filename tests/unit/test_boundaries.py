@@ -44,6 +44,7 @@ NEVER_TORCH = (
     "bench/cluster",
     "bench/slurm",
     "bench/machine",
+    "bench/predict",
     "bench/records",
     "bench/importing",
     "bench/packing",

@@ -7,22 +7,22 @@ from dataclasses import replace
 import pytest
 
 from bench.predict.machine import Measured, machine
-from bench.predict.network import Fabric, Line, Traffic
-from tests.factory import Case, specs
+from bench.predict.network import Fabric, Line
+from bench.predict.timeline import Group
 
 WITHIN = Line(op="all_reduce", across_nodes=False, bus_bytes_per_s=400e9, step_latency_s=1e-6)
 BETWEEN = Line(op="all_reduce", across_nodes=True, bus_bytes_per_s=50e9, step_latency_s=1e-6)
 
 
+GROUPS = Group("world", 8, 1), Group("world", 16, 2)
+
+
 def seconds(*lines: Line) -> tuple[list[float | None], list[str | None]]:
     """On one node of 8 ranks and on two, and why not."""
     fabric = Fabric(lines=lines, source="", trees=False)
-    traffic = Traffic(op="all_reduce", phase="last_backward", scope="ranks", messages=1, message_bytes=400e9)
-    sizes = specs(Case(name="ddp", step_ms={8: 1.0, 16: 1.0}, repeats=1), "session", "suite", ())
-    assert [spec.nodes for spec in sizes] == [1, 2]
-    return [fabric.seconds(traffic, spec) for spec in sizes], [
-        fabric.problem(traffic, spec) for spec in sizes
-    ]
+    sent = [fabric.sending("all_reduce", 400e9, group) for group in GROUPS]
+    problems = [fabric.problem("all_reduce", group) for group in GROUPS]
+    return [None if one is None else one.seconds for one in sent], problems
 
 
 def test_a_line_of_the_other_locality_is_not_used() -> None:

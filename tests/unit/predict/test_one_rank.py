@@ -31,8 +31,8 @@ def measured(strategy: str, batch: int, forward_s: float, optimizer_s: float, **
     return OneRank(spec=spec_of(strategy, 1, batch, **train), phases=phases, session_id="s")
 
 
-def found(strategy: str, ranks: int, batch: int, *runs: OneRank) -> Phases:
-    phases = phases_of(spec_of(strategy, ranks, batch), runs)
+def found(strategy: str, ranks: int, batch: int, *runs: OneRank, share: float = 1.0) -> Phases:
+    phases = phases_of(spec_of(strategy, ranks, batch), runs, share=share)
     assert phases is not None
     return phases
 
@@ -63,13 +63,14 @@ def test_batches_that_noise_orders_say_nothing_about_a_slope() -> None:
 
 
 def test_the_strategys_own_work_shrinks_neither_with_the_batch_nor_with_the_ranks() -> None:
-    phases = found("fsdp", 4, 2, measured("fsdp", 8, 5.0, 3.0), measured("single", 8, 4.0, 1.0))
+    runs = measured("fsdp", 8, 5.0, 3.0), measured("single", 8, 4.0, 1.0)
+    phases = found("fsdp", 4, 2, *runs, share=1 / 4)
     assert phases.forward_s == pytest.approx(1.0 + 4.0 / 4)
     assert phases.optimizer_s == pytest.approx(2.0 + 1.0 / 4)
 
 
 def test_the_model_alone_says_what_sharded_ranks_compute() -> None:
-    phases = found("fsdp", 4, 8, measured("single", 8, 4.0, 2.0))
+    phases = found("fsdp", 4, 8, measured("single", 8, 4.0, 2.0), share=1 / 4)
     assert (phases.forward_s, phases.optimizer_s) == (4.0, 0.5)
 
 

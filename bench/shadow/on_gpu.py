@@ -1,0 +1,64 @@
+"""What torch does differently on a GPU, in the steps that a shadow takes on a CPU: autocast, and attention's kernel.
+
+Both change which results a step keeps. Other kernels of a GPU, and their workspaces, are not known here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.amp.autocast_mode import _cast
+
+_IN_FP32 = (
+    "layer_norm", "native_layer_norm", "group_norm", "softmax.int", "log_softmax.int", "cross_entropy_loss",
+    "nll_loss", "nll_loss_nd", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div",
+    "binary_cross_entropy_with_logits", "cosine_similarity", "cdist", "dist", "renorm", "cumsum", "cumprod", "sum",
+    "sum.dim_IntList", "prod", "norm.Scalar", "norm.ScalarOpt_dim", "logsumexp", "exp", "expm1", "log", "log2",
+    "log10", "log1p", "pow.Tensor_Scalar", "pow.Tensor_Tensor", "reciprocal", "rsqrt", "softplus",
+)  # fmt: skip
+"""Operations that CUDA's autocast computes in fp32, and a CPU's in the dtype of their arguments: torch's list in
+aten/src/ATen/autocast_mode.h."""
+
+
+def step_as_a_gpu() -> torch.library.Library:
+    """From now on this process keeps what it would keep on a GPU, as long as the result lives."""
+    library = torch.library.Library("aten", "IMPL")
+    for name in _IN_FP32:
+        packet, _, overload = name.partition(".")
+        operation = getattr(getattr(torch.ops.aten, packet), overload or "default")
+        library.impl(name, _in_fp32(operation), "AutocastCPU")
+    library.impl("scaled_dot_product_attention", _attention, "AutogradCPU")
+    return library
+
+
+def _in_fp32(operation: Callable[..., Any]) -> Callable[..., Any]:
+    without_autocast = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
+
+    def computed(*args: Any, **kwargs: Any) -> Any:
+        with torch._C._ExcludeDispatchKeyGuard(without_autocast):
+            return operation(*_cast(args, "cpu", torch.float32), **_cast(kwargs, "cpu", torch.float32))
+
+    return computed
+
+
+def _attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    dropout: float = 0.0,
+    is_causal: bool = False,
+    **others: Any,
+) -> torch.Tensor:
+    """By a kernel that keeps its inputs, its result and one number per row, but no scores, as GPUs since 2020 have for
+    all shapes that train here."""
+    if query.dim() != 4 or others.get("enable_gqa"):
+        in_products = torch.ops.aten._scaled_dot_product_attention_math
+        attended, _ = in_products(query, key, value, mask, dropout, is_causal, **others)
+    else:
+        fused = torch.ops.aten._scaled_dot_product_efficient_attention
+        # the mask exists already and is counted elsewhere
+        attended, *_ = fused(query, key, value, None, True, dropout, is_causal, scale=others.get("scale"))
+    found: torch.Tensor = attended
+    return found
