@@ -210,7 +210,7 @@ def _may_hide_more(spec: RunSpec) -> bool:
         return False
     layout = layout_of(spec) if not spec.runs_a_script else None
     if layout is None:  # a script, or a strategy from elsewhere
-        return not spec.strategy.startswith(("fsdp", "ddp"))
+        return spec.strategy not in ("ddp", "fsdp", "fsdp1")
     return layout.async_tp or (layout.pp > 1 and layout.dp_replicate * layout.sharding > 1)
 
 
