@@ -5,10 +5,10 @@ not see what a callback of gloo's own threads sends: under ddp the second half o
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -24,6 +24,15 @@ PLAIN = (torch.Tensor, torch.nn.Parameter)
 _NAMESPACES = ("c10d", "_c10d_functional")
 
 
+class Work(NamedTuple):
+    """How much a rank has computed."""
+
+    flops: int = 0
+    """As torch's counter knows them."""
+    operations: int = 0
+    """torch's operations, views included."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
     """A message, and the number of marks before it."""
@@ -36,8 +45,8 @@ class Recorded:
     message_bytes: int
     waits: bool
     """Whether the rank waits for its end at once."""
-    flops_before: int
-    """Floating-point operations since the mark in the same phase, as torch's counter knows them."""
+    work_before: Work
+    """Work since the mark in the same phase."""
 
 
 class MessageRecorder(TorchDispatchMode):
@@ -51,12 +60,15 @@ class MessageRecorder(TorchDispatchMode):
         """Forget all messages and marks."""
         self.sent: list[Recorded] = []
         self.marks = 0
-        self._flops: Counter[tuple[int, str]] = Counter()
+        self._work: defaultdict[tuple[int, str], Work] = defaultdict(Work)
 
     def computed_before(self, one: Recorded) -> float:
-        """Share of the computation between two marks, in the message's phase, that came before it; by FLOPs."""
-        flops = self._flops[one.mark, one.phase]
-        return one.flops_before / flops if flops else 0.0
+        """Share of the computation between two marks, in the message's phase, that came before it: by FLOPs, or by
+        operations if the model has no FLOPs that torch counts."""
+        before, whole = one.work_before, self._work[one.mark, one.phase]
+        if any(work.flops for work in self._work.values()):
+            return before.flops / whole.flops if whole.flops else 0.0
+        return before.operations / whole.operations if whole.operations else 0.0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -65,9 +77,7 @@ class MessageRecorder(TorchDispatchMode):
         made = func(*args, **kwargs)
         phase = "forward" if torch._C._current_graph_task_id() == -1 else "backward"
         packet = getattr(func, "_overloadpacket", None)
-        if packet in flop_registry:
-            self._flops[self.marks, phase] += flop_registry[packet](*args, **kwargs, out_val=made)
-        elif getattr(func, "namespace", None) in _NAMESPACES:
+        if getattr(func, "namespace", None) in _NAMESPACES:
             names = [argument.name for argument in func._schema.arguments]
             given = dict(zip(names, args, strict=False)) | kwargs
             group = given.get("group_name", given.get("process_group"))
@@ -82,9 +92,14 @@ class MessageRecorder(TorchDispatchMode):
                         message_bytes=_bytes(name, args, made),
                         # a functional operation is waited for where its result is first used, usually at once
                         waits=func.namespace != "c10d" or not given.get("async_op", True),
-                        flops_before=self._flops[self.marks, phase],
+                        work_before=self._work[self.marks, phase],
                     )
                 )
+        else:
+            count = flop_registry.get(packet)
+            flops = count(*args, **kwargs, out_val=made) if count else 0
+            so_far = self._work[self.marks, phase]
+            self._work[self.marks, phase] = Work(so_far.flops + flops, so_far.operations + 1)
         return made
 
 

@@ -26,7 +26,8 @@ class Message:
     message_bytes: int
     """The larger of the rank's input and output, as nccl-tests counts."""
     computed_before: float
-    """Share of the floating-point operations of its phase and micro-batch that came before it, 0 to 1."""
+    """Share of the computation of its phase and micro-batch that came before it, 0 to 1: by FLOPs, or by operations if
+    the model has no FLOPs."""
     waits: bool
     """Whether the rank waits for its end at once; else it computes on."""
 

@@ -281,25 +281,16 @@ def test_one_measured_rank_says_how_long_its_phases_take(
     assert ddp["step_s"] == pytest.approx(ddp["computation_s"] + ddp["communication_s"])
 
 
-def test_a_network_of_cpus_is_timed_after_computation(suite: Path, tmp_path: Path) -> None:
+def test_a_network_of_cpus_is_timed_after_computation(
+    suite: Path, tmp_path: Path, predict: Predict, one_process: OneProcess
+) -> None:
     sizes = "{smallest_bytes: 1024, largest_bytes: 16384, factor: 4}"
-    collectives = [
-        sys.executable,
-        "-m",
-        "bench",
-        "suite",
-        "collectives",
-        "--quick",
-        "--case",
-        "all",
-        "--world",
-        "2",
-    ]
-    collectives += ["--device", "cpu", "--ranks-per-node", "2", "--repeats", "1", "--results", str(tmp_path)]
+    collectives = ["suite", "collectives", "--quick", "--case", "all", "--world", "2", "--device", "cpu"]
+    collectives += ["--ranks-per-node", "2", "--repeats", "1", "--results", str(tmp_path)]
     network = {}
     for after, how in (("false", "back to back"), ("true", "after computation")):
         settings = ["--set", f"workload={sizes}", "--set", f"workload.after_computation={after}"]
-        timed = subprocess.run([*collectives, *settings], capture_output=True, text=True, check=False)
+        timed = one_process.run(*collectives, *settings)
         assert timed.returncode == 0, timed.stderr
         done = predict(suite, "--json", "--case", "fsdp", "--tflops", "0.001", "--results", str(tmp_path))
         assert done.returncode == 0, done.stderr
