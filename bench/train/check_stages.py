@@ -34,7 +34,7 @@ def check(workload: Workload, count: int) -> None:
         losses = []
         for called in (model, chain):
             torch.manual_seed(0)  # the same masks of dropout
-            losses.append(float(trained(workload.loss(called, batch))))
+            losses.append(float(trained(workload.loss(called, batch)).detach()))
     whole, divided = losses
     if chain.calls != 1:
         raise InputError(
