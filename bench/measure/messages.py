@@ -5,10 +5,10 @@ not see what a callback of gloo's own threads sends: under ddp the second half o
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -24,15 +24,6 @@ PLAIN = (torch.Tensor, torch.nn.Parameter)
 _NAMESPACES = ("c10d", "_c10d_functional")
 
 
-class Work(NamedTuple):
-    """How much a rank has computed."""
-
-    flops: int = 0
-    """As torch's counter knows them."""
-    operations: int = 0
-    """torch's operations, views included."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
     """A message, and the number of marks before it."""
@@ -45,8 +36,10 @@ class Recorded:
     message_bytes: int
     waits: bool
     """Whether the rank waits for its end at once."""
-    work_before: Work
-    """Work since the mark in the same phase."""
+    flops_before: int
+    """Floating-point operations since the mark in the same phase, as torch's counter knows them."""
+    bytes_before: int
+    """Bytes of the messages since the mark in the same phase."""
 
 
 class MessageRecorder(TorchDispatchMode):
@@ -60,15 +53,17 @@ class MessageRecorder(TorchDispatchMode):
         """Forget all messages and marks."""
         self.sent: list[Recorded] = []
         self.marks = 0
-        self._work: defaultdict[tuple[int, str], Work] = defaultdict(Work)
+        self._flops: Counter[tuple[int, str]] = Counter()
+        self._bytes: Counter[tuple[int, str]] = Counter()
 
     def computed_before(self, one: Recorded) -> float:
-        """Share of the computation between two marks, in the message's phase, that came before it: by FLOPs, or by
-        operations if the model has no FLOPs that torch counts."""
-        before, whole = one.work_before, self._work[one.mark, one.phase]
-        if any(work.flops for work in self._work.values()):
-            return before.flops / whole.flops if whole.flops else 0.0
-        return before.operations / whole.operations if whole.operations else 0.0
+        """Share of the computation between two marks, in the message's phase, that came before it: by FLOPs. If the
+        model has none that torch counts, by bytes: computation makes those of a message that no one waits for at once.
+        """
+        flops, size = self._flops[one.mark, one.phase], self._bytes[one.mark, one.phase]
+        if self._flops.total():
+            return one.flops_before / flops if flops else 0.0
+        return (one.bytes_before + one.message_bytes * (not one.waits)) / size if size else 0.0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -83,23 +78,23 @@ class MessageRecorder(TorchDispatchMode):
             group = given.get("group_name", given.get("process_group"))
             if group is not None:  # a wait has none
                 name = func._schema.name.partition("::")[2]
+                size = _bytes(name, args, made)
                 self.sent.append(
                     Recorded(
                         mark=self.marks,
                         phase=phase,
                         op=op_of(name.removesuffix("_")),
                         group=_named(group),
-                        message_bytes=_bytes(name, args, made),
+                        message_bytes=size,
                         # a functional operation is waited for where its result is first used, usually at once
                         waits=func.namespace != "c10d" or not given.get("async_op", True),
-                        work_before=self._work[self.marks, phase],
+                        flops_before=self._flops[self.marks, phase],
+                        bytes_before=self._bytes[self.marks, phase],
                     )
                 )
-        else:
-            count = flop_registry.get(packet)
-            flops = count(*args, **kwargs, out_val=made) if count else 0
-            so_far = self._work[self.marks, phase]
-            self._work[self.marks, phase] = Work(so_far.flops + flops, so_far.operations + 1)
+                self._bytes[self.marks, phase] += size
+        elif packet in flop_registry:
+            self._flops[self.marks, phase] += flop_registry[packet](*args, **kwargs, out_val=made)
         return made
 
 

@@ -26,8 +26,8 @@ class Message:
     message_bytes: int
     """The larger of the rank's input and output, as nccl-tests counts."""
     computed_before: float
-    """Share of the computation of its phase and micro-batch that came before it, 0 to 1: by FLOPs, or by operations if
-    the model has no FLOPs."""
+    """Share of the computation of its phase and micro-batch that came before it, 0 to 1: by FLOPs, or by the bytes
+    of messages if the model has no FLOPs."""
     waits: bool
     """Whether the rank waits for its end at once; else it computes on."""
 
