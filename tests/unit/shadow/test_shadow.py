@@ -82,6 +82,56 @@ def test_a_model_that_reads_a_value_is_refused_with_the_line_of_the_read(tmp_pat
         shadow(spec)
 
 
+PRODUCTS = """
+from torch import nn
+import torch
+
+class Scales(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scales = nn.ParameterList(torch.ones(2**18) for _ in range(8))
+    def forward(self, x):
+        for scale in self.scales:
+            x = x * scale
+        return x
+
+class Layers:
+    counted = False
+    def model(self):
+        return nn.Sequential(*(nn.Linear(512, 512) for _ in range(8))) if self.counted else Scales()
+    def batch(self, places, keys):
+        return {"x": torch.zeros(len(places), 512 if self.counted else 2**18)}
+    def loss(self, model, batch):
+        return model(batch["x"]).square().mean()
+
+class Counted(Layers):
+    counted = True
+"""
+
+
+def test_buckets_come_after_the_computation_of_their_gradients_even_if_it_has_no_flops(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "model.py").write_text(PRODUCTS)
+    case = {"strategy": {"ddp": {"bucket_cap_mb": 2}}, "world": [8], "data": {"source": "synthetic"}}
+    os.chdir(tmp_path)
+    names = ("Layers", "Counted")
+    cases = {
+        name.lower(): {**case, "workload": {"name": f"./model.py:{name}"}, "train": {"accumulate": 1}}
+        for name in names
+    }
+    for spec in runs(tmp_path, cases):
+        sent = shadow(spec).messages
+        shares = [one.computed_before for one in sent]
+        assert len(sent) >= 4
+        assert not any(one.waits for one in sent)
+        assert shares == sorted(shares)
+        # eight layers of 1 MiB
+        so_far = [total_bytes(sent[: number + 1]) / total_bytes(sent) for number in range(len(sent))]
+        assert shares == pytest.approx(so_far, abs=0.13)
+        assert shares[-1] == 1.0
+
+
 SCRIPT = """
 import sys, torch
 import torch.distributed as dist
