@@ -184,6 +184,8 @@ def suite(models: list[str], steps: int) -> dict[str, Any]:
         for model in models
         for ranks, strategies in ((1, {"single_accumulated": "single"}), (2, PIPELINES))
         for name, strategy in strategies.items()
+        # torch would call the backward of a layer that waits twice: for the gradient of its input and of its weights
+        if (model, name) != ("waiting", "pp_zero_bubble")
     ]
     return {
         "title": "Predicted steps",
