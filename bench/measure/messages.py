@@ -58,7 +58,7 @@ class MessageRecorder(TorchDispatchMode):
 
     def computed_before(self, one: Recorded) -> float:
         """Share of the computation between two marks, in the message's phase, that came before it: by FLOPs. If the
-        model has none that torch counts, by bytes: computation makes those of a message that no one waits for at once.
+        model has none that torch counts, by bytes, those of a message that the rank does not wait for included.
         """
         flops, size = self._flops[one.mark, one.phase], self._bytes[one.mark, one.phase]
         if self._flops.total():
@@ -86,8 +86,7 @@ class MessageRecorder(TorchDispatchMode):
                         op=op_of(name.removesuffix("_")),
                         group=_named(group),
                         message_bytes=size,
-                        # a functional operation is waited for where its result is first used, usually at once
-                        waits=func.namespace != "c10d" or not given.get("async_op", True),
+                        waits=_waits(func.namespace, name, given),
                         flops_before=self._flops[self.marks, phase],
                         bytes_before=self._bytes[self.marks, phase],
                     )
@@ -96,6 +95,12 @@ class MessageRecorder(TorchDispatchMode):
         elif packet in flop_registry:
             self._flops[self.marks, phase] += flop_registry[packet](*args, **kwargs, out_val=made)
         return made
+
+
+def _waits(namespace: str, name: str, given: dict[str, Any]) -> bool:
+    """Whether the rank waits at once. It uses the result of a functional operation at once, and DDP the buffers that it
+    receives before forward, although it asks for them by an asynchronous operation."""
+    return namespace != "c10d" or name == "broadcast_" or not given.get("async_op", True)
 
 
 def _named(group: Any) -> dist.ProcessGroup:

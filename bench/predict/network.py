@@ -109,6 +109,10 @@ class Fabric:
         """Why `sending` is null, and the remedy; null if it is known."""
         if self.sending(op, 0, group) is not None:
             return None
+        if op in ("send", "recv"):  # taken to be a broadcast between two
+            return self.problem("broadcast", Group(group.name, 2, group.nodes))
+        if op not in OPS:
+            return f"the time of {op} is not known: `bench suite collectives` does not measure it"
         where, on, options = "", "", "--bus-gbps"
         if any(line.op == op for line in self.lines):
             where, on = " within a node", " on one node"

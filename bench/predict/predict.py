@@ -173,6 +173,8 @@ def predict(spec: RunSpec, shadowed: Shadow, machine: Machine) -> Prediction:
     ]
     communication_s = total(None if one is None else one.seconds for one in each)
     pipeline = None if shadowed.stages is None else layout_of(spec)
+    share = shadowed.parameters / shadowed.model_parameters if shadowed.model_parameters else 1.0
+    phases = machine.phases(spec, shadowed.flops_per_example, share=share)
     problem = None
     if spec.strategy_options.get("cpu_offload"):
         problem = "the traffic of cpu_offload to the host and back is not known"
@@ -180,8 +182,8 @@ def predict(spec: RunSpec, shadowed: Shadow, machine: Machine) -> Prediction:
         # only the first: a network without any timing is reported once, above all tables
         unknown = sent[each.index(None)]
         problem = fabric.problem(unknown.op, recorded_group(unknown))
-    share = shadowed.parameters / shadowed.model_parameters if shadowed.model_parameters else 1.0
-    phases = machine.phases(spec, shadowed.flops_per_example, share=share)
+    elif phases is None and machine.flops_per_s(spec) is not None and not spec.runs_a_script:
+        problem = "the FLOPs of the model cannot be counted: measure one rank"
     time = StepTime(communication_s=communication_s, computation_s=None)
     if phases is not None and problem is None:
         cores = machine.cores(spec)

@@ -11,18 +11,22 @@ import torch
 from torch.amp.autocast_mode import _cast
 
 _IN_FP32 = (
+    "acos", "asin", "cosh", "erfinv", "sinh", "tan", "pow.Scalar", "rms_norm", "linalg_vector_norm",
+    "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact1d",
+    "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "upsample_linear1d", "upsample_bilinear2d",
+    "upsample_trilinear3d", "upsample_bicubic2d",
     "layer_norm", "native_layer_norm", "group_norm", "softmax.int", "log_softmax.int", "cross_entropy_loss",
     "nll_loss", "nll_loss_nd", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div",
     "binary_cross_entropy_with_logits", "cosine_similarity", "cdist", "dist", "renorm", "cumsum", "cumprod", "sum",
     "sum.dim_IntList", "prod", "norm.Scalar", "norm.ScalarOpt_dim", "logsumexp", "exp", "expm1", "log", "log2",
     "log10", "log1p", "pow.Tensor_Scalar", "pow.Tensor_Tensor", "reciprocal", "rsqrt", "softplus",
 )  # fmt: skip
-"""Operations that CUDA's autocast computes in fp32, and a CPU's in the dtype of their arguments: torch's list in
-aten/src/ATen/autocast_mode.h."""
+"""Operations that CUDA's autocast computes in fp32, and a CPU's in the dtype of their arguments: those of torch's list
+in aten/src/ATen/autocast_mode.h that models use, and the losses that call them."""
 
 
 def step_as_a_gpu() -> torch.library.Library:
-    """From now on this process keeps what it would keep on a GPU, as long as the result lives."""
+    """From now on this process keeps what it would keep on a GPU, until the result's `_destroy`."""
     library = torch.library.Library("aten", "IMPL")
     for name in _IN_FP32:
         packet, _, overload = name.partition(".")
@@ -58,7 +62,8 @@ def _attention(
         attended, _ = in_products(query, key, value, mask, dropout, is_causal, **others)
     else:
         fused = torch.ops.aten._scaled_dot_product_efficient_attention
-        # the mask exists already and is counted elsewhere
-        attended, *_ = fused(query, key, value, None, True, dropout, is_causal, scale=others.get("scale"))
+        # a constant mask exists already and is counted elsewhere; the kernel has rules for its shapes
+        learned = mask if mask is not None and mask.requires_grad else None
+        attended, *_ = fused(query, key, value, learned, True, dropout, is_causal, scale=others.get("scale"))
     found: torch.Tensor = attended
     return found

@@ -50,7 +50,8 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
         scratch = inside.enter_context(tempfile.TemporaryDirectory())
         if hollow:
             inside.enter_context(Hollow())
-            inside.callback(step_as_a_gpu()._destroy if is_on_gpu else lambda: None)
+            if is_on_gpu:
+                inside.callback(step_as_a_gpu()._destroy)
             ExpertLayer.balanced = True
         messages = inside.enter_context(MessageRecorder())
         log = inside.enter_context(StorageLog())

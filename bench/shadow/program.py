@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, NoReturn
 
@@ -21,7 +23,7 @@ from bench.common import safe_path
 from bench.common.process import die_with_parent, kill_group, name_process
 
 _AT_ONCE = 8
-"""Processes at the same time, on as many CPUs or more; each may need some hundred MiB."""
+"""Processes at the same time, and no more than there are CPUs; each may need some hundred MiB."""
 
 
 def main() -> None:
@@ -32,6 +34,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # a model may print; stdout carries answers only
     import bench.agent.fork_server_preload
+    import bench.shadow.join_fake
     import bench.shadow.one_step  # noqa: F401 - for all children
 
     for answer in _answers(sys.stdin.read().splitlines(), limit_s):
@@ -67,6 +70,8 @@ class _Child:
         self._pid = os.fork()
         if not self._pid:
             self._work(program, question)
+        with suppress(OSError):  # the process itself may have done so, and ended
+            os.setpgid(self._pid, self._pid)
         self._ended = os.pidfd_open(self._pid)
 
     def fileno(self) -> int:
@@ -96,7 +101,8 @@ class _Child:
             return {"problem": took_no_step(self._limit_s)}
         code = os.waitstatus_to_exitcode(status)
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return {"problem": f"its code ended the process of the shadow ({how})"}
+        memory = ": its code ended it, or memory ran out" if code == -signal.SIGKILL else ""
+        return {"problem": f"the process of the shadow ended early ({how}){memory}"}
 
 
 def took_no_step(limit_s: float) -> str:

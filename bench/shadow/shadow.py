@@ -76,8 +76,8 @@ def shadows(
 
 
 def _model(spec: RunSpec) -> str:
-    """Equal for runs whose model and examples have the same sizes."""
-    return json.dumps({**spec.workload_with_data, "seed": 0}, sort_keys=True)
+    """Equal for runs whose FLOPs per example are the same."""
+    return json.dumps({**spec.workload_with_data, "seed": 0, "micro_batch": spec.micro_batch}, sort_keys=True)
 
 
 def _of_script(spec: RunSpec, timeout_s: float) -> Shadow:

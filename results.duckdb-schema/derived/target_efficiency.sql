@@ -34,7 +34,7 @@ WITH sizes AS (
         coalesce(list(ln(seconds)) FILTER (NOT reached AND seconds IS NOT NULL), []) AS least_seconds,
         mean_with_limits(known_examples, least_examples, runs) AS of_examples,
         mean_with_limits(known_seconds, least_seconds, runs) AS of_seconds,
-        coalesce(avg(since_last ** 2) / 12, 0) AS least_variance,
+        coalesce(avg(since_last ** 2) FILTER (reached) / 12, 0) AS least_variance,
         -- logs of each run with its block: the round
         coalesce(list({'block': round, 'value': -ln(examples)}) FILTER (examples IS NOT NULL), []) AS example_logs,
         coalesce(list({'block': round, 'value': -ln(seconds)}) FILTER (seconds IS NOT NULL), []) AS second_logs,

@@ -79,9 +79,7 @@ final AS (
         CASE WHEN examples > 0 THEN examples::DOUBLE END AS examples,
         CASE WHEN seconds > 0 THEN seconds END AS seconds,  -- the whole clock to the end of that validation
         training_throughput AS throughput,  -- examples/s of measured steps, of an import while it trained
-        -- since_last: share of these examples since the validation before: it reached the target somewhere in between;
-        -- null without a validation at a known step
-        since_last,
+        since_last,  -- share of these examples since the validation before; null without one at a known step
         examples / training_throughput AS training_s,  -- time in which these examples are trained at the throughput
         setup_s,                       -- start of the run to the ranks' common barrier
         validation_s,                  -- time in validations, the last included

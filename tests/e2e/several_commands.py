@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import tempfile
+import traceback
 
 from bench.cli import main
 
@@ -25,6 +26,9 @@ def run(folder: str, words: list[str]) -> tuple[object, str, str]:
             main()
         except SystemExit as ended:
             code = ended.code
+        except BaseException:  # only this command has failed
+            traceback.print_exc()
+            code = 1
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         for file in (out, errors):

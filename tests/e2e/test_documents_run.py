@@ -114,7 +114,9 @@ INSTEAD = {
     "bench suite collectives --set workload.smallest_bytes=1048576": (
         "bench suite collectives --set workload.smallest_bytes=1048576 --dry-run"
     ),
-    "bench suite collectives --quick --repeats 4 --world 2": "bench suite collectives --quick --world 2 --dry-run",
+    "bench suite collectives --quick --repeats 4 --world 2 --set workload.after_computation=false": (
+        "bench suite collectives --quick --world 2 --set workload.after_computation=false --dry-run"
+    ),
     "bench suite comm_options --quick --repeats 3": "bench suite comm_options --quick --repeats 3 --dry-run",
     "python benchmarks/startup.py --pairs 5": "python benchmarks/startup.py --help",
     "python benchmarks/startup.py --pairs 3 --strategy fsdp": "python benchmarks/startup.py --help",

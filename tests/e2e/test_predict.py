@@ -190,9 +190,7 @@ def meshes(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [*command, *network, "--results", str(tmp_path_factory.mktemp("results"))]
 
 
-def test_a_strategy_without_formulas_is_predicted_by_a_shadow(
-    meshes: list[str], one_process: OneProcess
-) -> None:
+def test_tensor_parallelism_waits_for_its_messages(meshes: list[str], one_process: OneProcess) -> None:
     done = one_process.run(*meshes, "--case", "tp", "--world", "2", "--json")
     assert done.returncode == 0, done.stderr
     (tp,) = json.loads(done.stdout)["predictions"]

@@ -49,6 +49,21 @@ def test_an_operation_that_nobody_timed_is_said() -> None:
     assert seconds(WITHIN, BETWEEN)[1] == [None, None]
 
 
+def test_an_operation_that_bench_does_not_time_has_no_remedy() -> None:
+    fabric = Fabric(lines=(WITHIN,), source="", trees=False)
+    assert fabric.problem("all_to_all", GROUPS[0]) == (
+        "the time of all_to_all is not known: `bench suite collectives` does not measure it"
+    )
+
+
+def test_a_message_between_two_nodes_needs_a_broadcast_between_nodes() -> None:
+    fabric = Fabric(lines=(replace(WITHIN, op="broadcast"),), source="", trees=False)
+    assert fabric.problem("send", Group("pp", 4, 1)) is None
+    problem = fabric.problem("recv", Group("pp", 4, 2))
+    assert problem is not None
+    assert problem.startswith("broadcast was never timed between nodes; ")
+
+
 @pytest.mark.parametrize(("after", "how"), [(True, "after computation"), (False, "back to back")])
 def test_the_source_says_whether_ranks_computed_between_their_messages(after: bool, how: str) -> None:
     names = ("bus_gbps", "latency_us", "inter_bus_gbps", "inter_latency_us", "memory", "tflops")

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,17 @@ def test_hybrid_sharding_gathers_within_a_node_and_reduces_between_nodes(tmp_pat
     assert {(one.op, one.group_size, one.group_nodes) for one in reduced} == {("all_reduce", 8, 8)}
     assert total_bytes(reduced) == 4 * PARAMETERS / 8
     assert found.parameters == PARAMETERS / 8
+
+
+def test_a_gpu_keeps_the_norms_of_autocast_in_fp32(tmp_path: Path) -> None:
+    (spec,) = runs(tmp_path, {"one": {"strategy": "ddp", "world": [2], "train": {"precision": "bf16"}}})
+    kept = {
+        device: shadow(replace(spec, device_type=device)).memory.activations for device in ("cpu", "cuda")
+    }
+    assert kept["cuda"] > kept["cpu"]
+    plain = replace(spec, train=replace(spec.train, precision="fp32"))
+    same = [shadow(replace(plain, device_type=device)).messages for device in ("cpu", "cuda")]
+    assert same[0] == same[1]
 
 
 MODEL = """
