@@ -49,7 +49,7 @@ def test_an_option_of_several_workloads_takes_in_an_override_what_any_of_them_ta
 def test_the_schema_knows_every_workload_and_strategy_with_its_options(schema: dict[str, Any]) -> None:
     for kind, key in ((workloads, "workload"), (strategies, "strategy")):
         names = [option.get("properties", {}).get("name", {}) for option in schema["$defs"][key]["anyOf"]]
-        assert [name["const"] for name in names if "const" in name] == kind.names()
+        assert [name["const"] for name in names if "const" in name] == list(kind.names())
     ddp = next(option for option in schema["$defs"]["strategy"]["anyOf"] if option.get("title") == "ddp")
     fields = dataclasses.fields(strategies.load("ddp").Options)
     assert list(ddp["properties"]) == ["name", *(field.name for field in fields)]
