@@ -61,6 +61,8 @@ def browser(
 def one_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneProcess]:
     from tests.e2e.processes import Marked, OneProcess
 
-    started = OneProcess(Marked(tmp_path_factory.mktemp("one_process")).environment)
+    marked = Marked(tmp_path_factory.mktemp("one_process"))
+    started = OneProcess(marked.environment)
     yield started
     started.close()
+    assert marked.left() == []
