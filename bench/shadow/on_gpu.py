@@ -4,7 +4,8 @@ Both change which results a step keeps. Other kernels of a GPU, and their worksp
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -25,15 +26,19 @@ _IN_FP32 = (
 in aten/src/ATen/autocast_mode.h that models use, and the losses that call them."""
 
 
-def step_as_a_gpu() -> torch.library.Library:
-    """From now on this process keeps what it would keep on a GPU, until the result's `_destroy`."""
+@contextmanager
+def steps_of_a_gpu() -> Iterator[None]:
+    """Inside, this process keeps what it would keep on a GPU."""
     library = torch.library.Library("aten", "IMPL")
     for name in _IN_FP32:
         packet, _, overload = name.partition(".")
         operation = getattr(getattr(torch.ops.aten, packet), overload or "default")
         library.impl(name, _in_fp32(operation), "AutocastCPU")
     library.impl("scaled_dot_product_attention", _attention, "AutogradCPU")
-    return library
+    try:
+        yield
+    finally:
+        library._destroy()
 
 
 def _in_fp32(operation: Callable[..., Any]) -> Callable[..., Any]:

@@ -21,7 +21,7 @@ from bench.records.run_spec import RunSpec
 from bench.shadow.hollow import Hollow
 from bench.shadow.memory import StorageLog
 from bench.shadow.messages import as_message
-from bench.shadow.on_gpu import step_as_a_gpu
+from bench.shadow.on_gpu import steps_of_a_gpu
 from bench.shadow.records import Shadow
 from bench.train import rank as ranks
 from bench.train.flops import of_batches
@@ -51,7 +51,7 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
         if hollow:
             inside.enter_context(Hollow())
             if is_on_gpu:
-                inside.callback(step_as_a_gpu()._destroy)
+                inside.enter_context(steps_of_a_gpu())
             ExpertLayer.balanced = True
         messages = inside.enter_context(MessageRecorder())
         log = inside.enter_context(StorageLog())
