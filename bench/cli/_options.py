@@ -245,3 +245,8 @@ class _Percent(click.ParamType[float]):
 
 
 PERCENT = _Percent()
+
+timeout_option = click.option(
+    "--timeout", "timeout_s", type=Finite(min=1, max=1e6), default=600.0, metavar="SECONDS",
+    help="Longest time of one shadow.  [default: 600]",
+)  # fmt: skip

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bench.cli import _complete
-from bench.cli._options import Finite, SuiteOrCommand, format_option, options_named, suite_or_command
+from bench.cli._options import (
+    Finite,
+    SuiteOrCommand,
+    format_option,
+    options_named,
+    suite_or_command,
+    timeout_option,
+)
 from bench.cli._output import say
 
 if TYPE_CHECKING:
@@ -46,6 +53,7 @@ _POSITIVE = Finite(min=1e-9, max=1e9)
     "--tflops", type=_POSITIVE, metavar="N",
     help="Compute rate that one device achieves in training, in 10^12 FLOP/s.",
 )  # fmt: skip
+@timeout_option
 @format_option("table", "json", note=" JSON is in bytes, seconds and fractions.")
 def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any) -> None:
     """Predict the suite SUITE, a name or a YAML file, or COMMAND, a training script: for each case and world size the
@@ -64,7 +72,7 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
     here = detect(options["ranks_per_node"])
     known = machine(options, _measured(options["results"]), here.cpus_per_node)
     asked = suite_or_command("predict", suite, words, options)
-    found = predictions(asked, here, known, options["data_root"])
+    found = predictions(asked, here, known, options["data_root"], timeout_s=options["timeout_s"])
     specs = [one.spec for one in found]
     sources = [
         line

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bench.cli import _complete
-from bench.cli._options import Finite, SuiteOrCommand, format_option, options_named, suite_or_command
+from bench.cli._options import SuiteOrCommand, format_option, options_named, suite_or_command, timeout_option
 from bench.cli._output import say
 from bench.common.errors import InputError
 
@@ -18,10 +18,7 @@ from bench.common.errors import InputError
     "suite", metavar="[SUITE | -- COMMAND [ARG]...]", required=False, shell_complete=_complete.suites
 )
 @options_named("quick", "cases", "settings", "vary", "world", "device", "ranks_per_node", "data_root")
-@click.option(
-    "--timeout", "timeout_s", type=Finite(min=1, max=1e6), default=600.0, metavar="SECONDS",
-    help="Longest time of one shadow.  [default: 600]",
-)  # fmt: skip
+@timeout_option
 @format_option("table", "json", note=" JSON is in bytes and seconds.")
 def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any) -> None:
     """Run one rank of the suite SUITE, a name or a YAML file, or of COMMAND, a training script, without the others and

@@ -48,6 +48,16 @@ def kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
+def kill_session(leader: int) -> None:
+    """SIGKILL every process of the session that `leader` leads, whatever its group."""
+    killed: set[int] = set()
+    while members := {pid for pid, fields in _running() if int(fields[3]) == leader} - killed:
+        for pid in members:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        killed |= members  # one of them may have started another meanwhile
+
+
 def join_groups(pids: Iterable[int], limit_s: float) -> bool:
     """Wait until every process of the groups that `pids` led has given back its memory, or until `limit_s` is over.
     Whether all have. A killed process holds its memory, that of a GPU included, until the kernel has taken it apart."""
@@ -62,11 +72,17 @@ def join_groups(pids: Iterable[int], limit_s: float) -> bool:
 
 def _groups_that_hold_memory() -> Iterator[int]:
     """The group of each process that is no zombie; a zombie with threads still has its memory."""
+    for _, fields in _running():
+        state, group, threads = fields[0], fields[2], fields[17]
+        if state not in _ENDED or int(threads) > 1:
+            yield int(group)
+
+
+def _running() -> Iterator[tuple[int, list[str]]]:
+    """Each process, also one that has ended but not been waited for, and its fields of `_stat`."""
     for process in Path("/proc").iterdir():
         if process.name.isdecimal() and (fields := _stat(int(process.name))):
-            state, group, threads = fields[0], fields[2], fields[17]
-            if state not in _ENDED or int(threads) > 1:
-                yield int(group)
+            yield int(process.name), fields
 
 
 def is_running(pid: int) -> bool:

@@ -87,12 +87,14 @@ class Prediction:
 
 
 def predictions(
-    suite: ResolvedSuite, here: Slots, machine: Machine, data_root: str | None
+    suite: ResolvedSuite, here: Slots, machine: Machine, data_root: str | None, *, timeout_s: float = 600.0
 ) -> list[Prediction]:
-    """One prediction per case and world size. Raises InputError if the suite cannot be planned."""
+    """One prediction per case and world size. `timeout_s`: for each shadow.
+
+    Raises InputError if the suite cannot be planned."""
     runs = planned(suite, here, data_root)
     specs = [run.spec for run in runs if run.skip_reason is None]
-    found = iter(_predicted(specs, machine))
+    found = iter(_predicted(specs, machine, timeout_s))
     every = [
         next(found) if run.skip_reason is None else Prediction(spec=run.spec, problem=run.skip_reason)
         for run in runs
@@ -102,16 +104,16 @@ def predictions(
         for index, one in enumerate(every)
         if one.fits is False and one.spec.strategy == "ddp" and one.spec.world_size > 1
     ]
-    as_fsdp = shadows([(_as_fsdp(every[index].spec), 0) for index in too_large])
+    as_fsdp = shadows([(_as_fsdp(every[index].spec), 0) for index in too_large], timeout_s=timeout_s)
     for index, one in zip(too_large, as_fsdp, strict=True):
         if isinstance(one, Shadow):
             every[index] = dataclasses.replace(every[index], fsdp_bytes=one.memory.total)
     return every
 
 
-def _predicted(specs: Sequence[RunSpec], machine: Machine) -> list[Prediction]:
+def _predicted(specs: Sequence[RunSpec], machine: Machine, timeout_s: float) -> list[Prediction]:
     counts_flops = any(machine.flops_per_s(spec) is not None for spec in specs)
-    found = shadows([(spec, 0) for spec in specs], counts_flops=counts_flops)
+    found = shadows([(spec, 0) for spec in specs], counts_flops=counts_flops, timeout_s=timeout_s)
     return [
         Prediction(spec=spec, problem=str(one))
         if isinstance(one, InputError)

@@ -5,7 +5,7 @@ Views share a storage and count once. Memory that a kernel uses internally is no
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -75,16 +75,26 @@ class StorageLog(TorchDispatchMode):
         """The peak is that of what follows, with what is alive now."""
         self._changes = list(self._bytes.items())
 
-    def peak(self) -> PeakMemory:
-        """At the moment since `begin` at which most bytes are alive."""
+    def moment(self) -> int:
+        """Number of changes since `begin`."""
+        return len(self._changes)
+
+    def peak(self, *, until: int | None = None, without: Collection[Kind] = ()) -> PeakMemory:
+        """At the moment at which most bytes are alive, since `begin` and before the moment `until`. Storages of the
+        kinds `without` do not count."""
+        changes = [
+            (kind, size)
+            for number, size in self._changes[:until]
+            if (kind := self._kinds.get(number, "activations")) not in without
+        ]
         living = most = peak_at = 0
-        for position, (_, size) in enumerate(self._changes, start=1):
+        for position, (_, size) in enumerate(changes, start=1):
             living += size
             if living > most:
                 most, peak_at = living, position
         sums = dict.fromkeys(_KINDS, 0)
-        for number, size in self._changes[:peak_at]:
-            sums[self._kinds.get(number, "activations")] += size
+        for kind, size in changes[:peak_at]:
+            sums[kind] += size
         return PeakMemory(**sums)
 
     def _tell(self, number: int, kind: Kind) -> None:

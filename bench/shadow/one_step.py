@@ -63,8 +63,11 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
         messages.restart()
         log.begin()
 
+        moments = []
+
         def marked() -> None:
             messages.marks += 1
+            moments.append(log.moment())
             log.tell((one.grad for one in training.model.parameters()), "gradients")
 
         clock = _Clock(marked)
@@ -80,9 +83,11 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
             )
             for one in messages.sent
         ]
-        memory = log.peak()
-        if offloads:
-            memory = replace(memory, parameters=0, gradients=0, optimizer=0)
+        if offloads:  # the shards, and all that the optimizer makes, are in host memory
+            backward_ends = moments[-2]
+            memory = log.peak(until=backward_ends, without=("parameters", "gradients", "optimizer"))
+        else:
+            memory = log.peak()
         parameters = sum(
             getattr(one, "_local_tensor", one).numel() for one in training.own_model.parameters()
         )

@@ -108,8 +108,8 @@ class _Child:
 def took_no_step(limit_s: float) -> str:
     """The problem of a shadow that was stopped after that time."""
     return (
-        f"the shadow took no step within {limit_s:g} s: choose a smaller model, or fewer micro-batches, or give "
-        "`bench shadow` a longer --timeout"
+        f"the shadow took no step within {limit_s:g} s: choose a smaller model, or fewer micro-batches, or set a "
+        "longer --timeout"
     )
 
 

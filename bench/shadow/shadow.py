@@ -16,7 +16,7 @@ from bench import strategies
 from bench.common import safe_path
 from bench.common.errors import InputError
 from bench.common.own_part import label
-from bench.common.process import kill_group
+from bench.common.process import kill_session
 from bench.records.run_spec import RunSpec
 from bench.shadow.program import took_no_step
 from bench.shadow.records import Shadow
@@ -207,7 +207,7 @@ def _run(
             assert timeout_s is not None
             raise InputError(f"{name}: {took_no_step(timeout_s)}") from None
         finally:
-            kill_group(process.pid)
+            kill_session(process.pid)  # a shadow, and what its model has started, lead groups of their own
             process.wait()
         printed.seek(0)
         told.seek(0)

@@ -9,6 +9,7 @@ import re
 
 from bench.common.errors import InputError
 from bench.suite.merge import put
+from bench.suite.shorthand import with_named_strategy
 from bench.suite.yaml_nodes import Node
 
 _MAX_CASES = 1_000
@@ -64,16 +65,24 @@ def _combined(case: Node, choice: tuple[tuple[str, Node], ...]) -> Node:
     name = str(case.value["name"].value)
     for key, value in choice:
         plain = value.without_places()
-        if isinstance(plain, dict):
+        if isinstance(plain, dict) and key != "strategy":
             raise InputError(
                 f"{value.where}: matrix.{key} lists a mapping: vary one of its keys, as in {key}.name"
             )
-        parts = plain if isinstance(plain, list) else [plain]
-        text = "-".join(part if isinstance(part, str) else json.dumps(part) for part in parts)
-        case = put(case, key.split("."), value)
+        text = "-".join(_words(plain))
+        case = put(case, key.split("."), with_named_strategy(Node({key: value}, value.where)).value[key])
         name += f"~{key.split('.')[-1]}={_UNSAFE.sub('-', text) or '-'}"
     if len(name) > _MAX_NAME:
         raise InputError(
             f"{case.where}: the matrix makes a case name of {len(name)} characters: {_MAX_NAME} at most"
         )
     return Node({**case.value, "name": Node(name, case.where)}, case.where)
+
+
+def _words(value: object) -> list[str]:
+    """The keys and values of a plain value, in their order; a `name` without its key."""
+    if isinstance(value, dict):
+        return [word for key, item in value.items() for word in (*[key] * (key != "name"), *_words(item))]
+    if isinstance(value, list | tuple):
+        return [word for item in value for word in _words(item)]
+    return [value if isinstance(value, str) else json.dumps(value)]

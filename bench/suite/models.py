@@ -170,7 +170,8 @@ class CaseFile(BaseModel):
     train: dict[str, Any] = {}
     measure: dict[str, Any] = {}
     matrix: dict[str, Annotated[list[Any], MinLen(1)]] = {}
-    """Dotted keys, each with a list of values: one case per combination, named like case~compile=true."""
+    """Dotted keys, each with a list of values: one case per combination, named like case~compile=true. Strategies may
+    have options: `strategy: [ddp, {mesh: {tp: 2}}]`."""
 
 
 class _Sections(BaseModel):

@@ -62,7 +62,6 @@ def one_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneProcess
     from tests.e2e.processes import Marked, OneProcess
 
     marked = Marked(tmp_path_factory.mktemp("one_process"))
-    started = OneProcess(marked.environment)
-    yield started
-    started.close()
+    with OneProcess(marked.environment) as started:
+        yield started
     assert marked.left() == []

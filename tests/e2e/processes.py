@@ -79,7 +79,10 @@ class OneProcess:
         assert answer, f"the process that runs the commands ended with {self._process.wait()}"
         return subprocess.CompletedProcess([*BENCH, *arguments], *json.loads(answer))
 
-    def close(self) -> None:
+    def __enter__(self) -> OneProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._process.communicate()
 
 

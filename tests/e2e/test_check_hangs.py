@@ -94,15 +94,14 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("hangs")
     marked = Marked(folder)
     place = ("--results", str(folder / "r"), "--ranks-per-node", "1")
-    one_process = OneProcess(marked.environment)
     found = {}
-    for name, (cases, timeout_s) in CHECKS.items():
-        chosen = [word for case in cases for word in ("--case", case)]
-        done = one_process.run("suite", written(folder, timeout_s), *chosen, *place, cwd=folder)
-        assert done.returncode == 2, done.stderr
-        assert not (folder / "r").exists()
-        found[name] = done.stderr
-    one_process.close()
+    with OneProcess(marked.environment) as one_process:
+        for name, (cases, timeout_s) in CHECKS.items():
+            chosen = [word for case in cases for word in ("--case", case)]
+            done = one_process.run("suite", written(folder, timeout_s), *chosen, *place, cwd=folder)
+            assert done.returncode == 2, done.stderr
+            assert not (folder / "r").exists()
+            found[name] = done.stderr
     assert marked.left() == []
     return found
 

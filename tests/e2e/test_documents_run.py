@@ -11,7 +11,8 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import pytest
 import yaml
 from documents import ROOT, copy_of_the_checkout, needs_a_cluster, saved_examples, shown_commands
 
+from tests.e2e.processes import OneProcess
 from tests.factory import Case, make_session
 
 PREDICTED_7B = next(
@@ -212,21 +214,28 @@ VARIED = [command for command in COMMANDS if re.match(r"bench suite \./my_suite\
 """Commands that change the example suite: each is planned as written, and all changes run in one session."""
 
 Shell = Callable[[str], subprocess.CompletedProcess[str]]
+QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"")
+SPECIAL = re.compile(r"[|&;<>$`\\*?(){}~#\n\"']")
 
 
-def shell_in(folder: Path) -> Shell:
-    """Run a line in bash; programs of the copy and of this environment come first."""
+@contextmanager
+def shell_in(folder: Path) -> Iterator[Shell]:
+    """Run a line as bash would; programs of the copy and of this environment come first. A line that is one call of
+    `bench` runs in a process that imports it once for all of them."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
     path = f"{ROOT / '.venv/bin'}{os.pathsep}{os.environ['PATH']}"
     environment = kept | {"PATH": path, "PYTHONPATH": str(folder), "NO_COLOR": "1"}
+    with OneProcess(environment) as one_process:
 
-    def run(line: str) -> subprocess.CompletedProcess[str]:
-        command = ["bash", "-c", line]
-        return subprocess.run(
-            command, cwd=folder, env=environment, text=True, capture_output=True, check=False, timeout=600
-        )
+        def run(line: str) -> subprocess.CompletedProcess[str]:
+            if line.startswith("bench ") and not SPECIAL.search(QUOTED.sub("", line)):
+                return one_process.run(*shlex.split(line)[1:], cwd=folder)
+            command = ["bash", "-c", line]
+            return subprocess.run(
+                command, cwd=folder, env=environment, text=True, capture_output=True, check=False, timeout=600
+            )
 
-    return run
+        yield run
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +252,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def shell(checkout: Path) -> Shell:
+def shell(checkout: Path) -> Iterator[Shell]:
     """A checkout as a reader of the documents has it, with sessions and the files that some pages say to save."""
     folder = checkout
     for page in ("docs/first-suite.md", "docs/diagnosis.md", "docs/how-to/own-suite.md"):
@@ -254,13 +263,13 @@ def shell(checkout: Path) -> Shell:
     (folder / "DIR").mkdir()
     for session_id in ("A", "B"):
         make_session(folder / "results", [Case(name="ddp", step_ms={1: 10.0, 2: 6.0})], session_id=session_id)
-    run = shell_in(folder)
-    done = run(
-        "bench suite smoke --quick --repeats 3 --case ddp_strong --session SESSION && bench report --out public"
-    )
-    assert done.returncode == 0, done.stderr
-    shutil.copytree(folder / "results", folder / "RESULTS")
-    return run
+    with shell_in(folder) as run:
+        done = run(
+            "bench suite smoke --quick --repeats 3 --case ddp_strong --session SESSION && bench report --out public"
+        )
+        assert done.returncode == 0, done.stderr
+        shutil.copytree(folder / "results", folder / "RESULTS")
+        yield run
 
 
 def in_brief(command: str) -> str:
@@ -352,7 +361,7 @@ def test_the_documents_show_their_commands_where_this_test_finds_them() -> None:
 
 
 @pytest.fixture(scope="module")
-def extended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Shell]:
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Shell]]:
     """A checkout with the examples of CONTRIBUTING.md saved where it says, and a session that uses them."""
     folder = tmp_path_factory.mktemp("contributing") / "scalebench"
     copy_of_the_checkout(folder)
@@ -360,10 +369,10 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Shell]:
         assert not (folder / name).exists(), f"{name} is there already: the example would replace it"
         (folder / name).write_text(text)
     (folder / "own.yaml").write_text(OWN)
-    run = shell_in(folder)
-    done = run("bench suite own.yaml --ranks-per-node 2 && bench report --out public")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder, run
+    with shell_in(folder) as run:
+        done = run("bench suite own.yaml --ranks-per-node 2 && bench report --out public")
+        assert done.returncode == 0, done.stdout + done.stderr
+        yield folder, run
 
 
 OWN = """

@@ -66,21 +66,22 @@ def test_pictures_are_trained_on_and_a_corrupt_one_is_named_in_the_row_of_each_r
     tmp_path: Path, data: Path, marked: Marked
 ) -> None:
     session = tmp_path / "results" / "s"
-    one_process = OneProcess(marked.environment)
-    asked = ["--data", str(data), "--results", str(session.parent), "--no-load"]
-    done = one_process.run("suite", suite(tmp_path, 2), *asked, "--session", "s")
-    assert (done.returncode, outcomes(session)["workers2.1x1.r0"]["status"]) == (0, "ok"), done.stderr
+    with OneProcess(marked.environment) as one_process:
+        asked = ["--data", str(data), "--results", str(session.parent), "--no-load"]
+        done = one_process.run("suite", suite(tmp_path, 2), *asked, "--session", "s")
+        assert (done.returncode, outcomes(session)["workers2.1x1.r0"]["status"]) == (0, "ok"), done.stderr
 
-    corrupt = data / "train" / "red" / "3.jpg"
-    corrupt.write_text("a picture of nothing")
-    done = one_process.run("suite", suite(tmp_path, 0, 2), *asked, "--session", "t")
-    ends = outcomes(session.with_name("t"))
-    assert (done.returncode, {end["status"] for end in ends.values()}) == (1, {"failed"})
-    assert ends["workers0.1x1.r0"]["error"] == (
-        f"InputError: {corrupt} cannot be decoded as a picture (UnidentifiedImageError): replace or remove it"
-    )
-    assert ends["workers2.1x1.r0"]["error"].startswith(f"InputError in a loader process: {corrupt} cannot be")
-    one_process.close()
+        corrupt = data / "train" / "red" / "3.jpg"
+        corrupt.write_text("a picture of nothing")
+        done = one_process.run("suite", suite(tmp_path, 0, 2), *asked, "--session", "t")
+        ends = outcomes(session.with_name("t"))
+        assert (done.returncode, {end["status"] for end in ends.values()}) == (1, {"failed"})
+        assert ends["workers0.1x1.r0"]["error"] == (
+            f"InputError: {corrupt} cannot be decoded as a picture (UnidentifiedImageError): replace or remove it"
+        )
+        assert ends["workers2.1x1.r0"]["error"].startswith(
+            f"InputError in a loader process: {corrupt} cannot be"
+        )
     assert marked.left() == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ from bench.shadow.shadow import shadows
 from tests.shadow_runs import runs
 
 MODEL = """
-import os, signal, time
+import os, signal, subprocess, time
 import torch
 from torch import nn
 
@@ -38,7 +39,8 @@ class Killed(Sound):
 
 class Loops(Sound):
     def loss(self, model, batch):
-        open(os.path.join(os.path.dirname(__file__), "probe.pid"), "w").write(str(os.getpid()))
+        own = subprocess.Popen(["sleep", "600"], process_group=0)
+        open(os.path.join(os.path.dirname(__file__), "pids"), "w").write(f"{os.getpid()} {own.pid}\\n")
         while True:
             time.sleep(0.01)
 """
@@ -51,7 +53,7 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-def problems_of(model: Path, *names: str, timeout_s: float = 600.0) -> list[str | None]:
+def problems_of(model: Path, *names: str) -> list[str | None]:
     cases = {
         name.lower(): {
             "strategy": "ddp", "world": [2], "workload": {"name": f"{model}:{name}"}, "data": {"source": "synthetic"},
@@ -59,7 +61,7 @@ def problems_of(model: Path, *names: str, timeout_s: float = 600.0) -> list[str 
         for name in names
     }  # fmt: skip
     specs = runs(model.parent, cases)
-    found = shadows([(spec, 0) for spec in specs], timeout_s=timeout_s)
+    found = shadows([(spec, 0) for spec in specs])
     return [str(one) if isinstance(one, InputError) else None for one in found]
 
 
@@ -73,28 +75,42 @@ def test_a_model_that_ends_its_process_is_named_and_the_others_are_answered(mode
 
 
 def test_a_model_that_never_ends_is_named_and_the_others_are_answered(model: Path) -> None:
-    loops, sound = problems_of(model, "Loops", "Sound", timeout_s=30)
-    assert loops is not None
+    document = {
+        "title": "One that loops", "device": "cpu", "measure": {"warmup": 1, "steps": 1, "repeats": 2},
+        "cases": [
+            {
+                "name": name, "strategy": "ddp", "scaling": "weak", "batch_per_rank": 4, "world": [2],
+                "workload": {"name": f"./model.py:{name.title()}"},
+            }
+            for name in ("loops", "sound")
+        ],
+    }  # fmt: skip
+    suite = model.with_name("own.yaml")
+    suite.write_text(json.dumps(document))
+    command = [sys.executable, "-m", "bench", "predict", str(suite), "--timeout", "30", "--json"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    loops, sound = (one["problem"] for one in json.loads(done.stdout)["predictions"])
     assert loops.startswith("loops: the shadow took no step within 30 s: choose a smaller model")
+    assert loops.endswith("or set a longer --timeout")
     assert sound is None
 
 
-def test_the_process_that_looks_ends_with_the_one_that_asks(model: Path) -> None:
+def test_the_shadow_and_the_process_that_its_model_started_end_with_the_one_that_asks(model: Path) -> None:
     suite = model.with_name("own.yaml")
     case = {"name": "a", "strategy": "ddp", "scaling": "weak", "batch_per_rank": 4, "world": [2]}
     said = {"title": "Loops", "workload": {"name": "./model.py:Loops"}, "device": "cpu", "cases": [case]}
     suite.write_text(json.dumps(said | {"measure": {"warmup": 1, "steps": 1, "repeats": 2}}))
     command = [sys.executable, "-m", "bench", "predict", str(suite)]
-    written = model.with_name("probe.pid")
+    written = model.with_name("pids")
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + 60
-        while not (written.exists() and written.read_text()):
+        while not (written.exists() and written.read_text().endswith("\n")):
             assert process.poll() is None
             assert time.monotonic() < until
             time.sleep(0.05)
-        probe = int(written.read_text())
-        process.terminate()
+        pids = [int(word) for word in written.read_text().split()]
+        process.send_signal(signal.SIGINT)
     until = time.monotonic() + 10
-    while is_running(probe):
+    while any(map(is_running, pids)):
         assert time.monotonic() < until
         time.sleep(0.05)

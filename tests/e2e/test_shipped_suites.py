@@ -41,12 +41,13 @@ def ended(
     folder = tmp_path_factory.mktemp("shipped")
     imported = hostile_folder(folder, HOSTILE_TO_A_MODULE)
     of_all = ("--quick", "--repeats", "1", "--results", str(folder / "results"), "--no-load")
-    one_process = OneProcess(marked.environment)
-    done = {
-        suite: one_process.run("suite", suite, "--session", suite, *of_all, *MORE.get(suite, ()), cwd=folder)
-        for suite in SUITES
-    }
-    one_process.close()
+    with OneProcess(marked.environment) as one_process:
+        done = {
+            suite: one_process.run(
+                "suite", suite, "--session", suite, *of_all, *MORE.get(suite, ()), cwd=folder
+            )
+            for suite in SUITES
+        }
     assert marked.left() == []
     assert not imported.exists(), imported.read_text()
     return folder / "results", done

@@ -62,6 +62,21 @@ def test_a_gpu_keeps_the_norms_of_autocast_in_fp32(tmp_path: Path) -> None:
     assert same[0] == same[1]
 
 
+def test_offloaded_shards_and_their_optimizer_take_no_memory_of_the_gpu(tmp_path: Path) -> None:
+    keys = {"world": [2], "device": "cuda", "batch_per_rank": 2, "workload": {"d_model": 64}}
+    plain, offloaded = runs(
+        tmp_path,
+        {
+            "plain": {"strategy": "fsdp", **keys},
+            "offloaded": {"strategy": {"fsdp": {"cpu_offload": True}}, **keys},
+        },
+    )
+    memory, of_all = shadow(offloaded).memory, shadow(plain).memory
+    assert (memory.parameters, memory.gradients, memory.optimizer) == (0, 0, 0)
+    # the peak of the rest alone is elsewhere than that of the sum
+    assert memory.total > of_all.activations + of_all.communication
+
+
 MODEL = """
 from torch import nn
 import torch

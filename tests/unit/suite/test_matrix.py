@@ -31,6 +31,22 @@ def test_matrix_values_are_safe_in_folder_names(write: object) -> None:
     assert "s.yaml:17:28: case ddp_strong~source=a-..-b: data.source is 'a/../b'" in message(write, text)
 
 
+def test_a_matrix_lists_strategies_with_their_options(write: object) -> None:
+    text = MATRIX.replace(
+        "{train.compile: [false, true], train.learning_rate: [0.1, 2e-4]}",
+        "{strategy: [single, {mesh: {dp_shard: 1, dp_replicate: 1}}, {name: fsdp, reshard: grad_op}]}",
+    )
+    single, mesh, fsdp = load(write, text, cases=("ddp_strong",)).cases
+    assert [case.name for case in (single, mesh, fsdp)] == [
+        "ddp_strong~strategy=single",
+        "ddp_strong~strategy=mesh-dp_shard-1-dp_replicate-1",
+        "ddp_strong~strategy=fsdp-reshard-grad_op",
+    ]
+    assert (single.strategy.name, mesh.strategy.name, fsdp.strategy.name) == ("single", "mesh", "fsdp")
+    assert mesh.strategy.options["dp_shard"] == 1
+    assert fsdp.strategy.options["reshard"] == "grad_op"
+
+
 def test_matrix_values_that_get_the_same_name_are_refused(write: object) -> None:
     text = MATRIX.replace(
         "{train.compile: [false, true], train.learning_rate: [0.1, 2e-4]}", "{data.source: [a/b, a b]}"
