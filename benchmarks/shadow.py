@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
-from bench.predict.predict import planned
+from bench.plan.larger_machine import planned
 from bench.records.run_spec import Slots
 from bench.shadow import shadow_text
 from bench.shadow.shadow import shadow

@@ -68,7 +68,7 @@ def _speed(row: Row) -> str:
     if is_too_wide(row["speedup_lo"], row["speedup_hi"]):
         return "too noisy to say"
     if row["is_bound"] and (row["speedup_hi"] or row["speedup"]) >= row["bandwidth"]:
-        return "too noisy to say"  # no network of that bandwidth could do more
+        return f"at most {number(row['bandwidth'], 3)}×, the limit of any such network"
     if row["is_bound"]:
         if row["speedup_hi"] is None:
             return f"at most about {number(row['speedup'], 3)}×"

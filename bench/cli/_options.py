@@ -248,5 +248,5 @@ PERCENT = _Percent()
 
 timeout_option = click.option(
     "--timeout", "timeout_s", type=Finite(min=1, max=1e6), default=600.0, metavar="SECONDS",
-    help="Longest time of one shadow.  [default: 600]",
+    help="Time limit for each shadow.  [default: 600]",
 )  # fmt: skip

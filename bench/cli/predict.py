@@ -68,7 +68,9 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
     from bench.predict.machine import machine
     from bench.predict.predict import predictions
     from bench.predict.prediction_text import lines
+    from bench.session.stop import raise_when_told
 
+    raise_when_told()
     here = detect(options["ranks_per_node"])
     known = machine(options, _measured(options["results"]), here.cpus_per_node)
     asked = suite_or_command("predict", suite, words, options)

@@ -30,8 +30,10 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
 
     `--world 8x512` is 8 nodes with 512 ranks each. The real code runs, on tensors that have a size and no values. A
     case with a pipeline has a shadow for each stage."""
+    from bench.session.stop import raise_when_told
     from bench.shadow.shadowed import shadows_of_suite
 
+    raise_when_told()
     found = shadows_of_suite(suite_or_command("shadow", suite, words, options), options)
     if form == "json":
         click.echo(json.dumps([one.to_json() for one in found], indent=1))

@@ -49,9 +49,9 @@ def kill_group(pid: int) -> None:
 
 
 def kill_session(leader: int) -> None:
-    """SIGKILL every process of the session that `leader` leads, whatever its group."""
+    """SIGKILL every process of the session that `leader` leads, in all its groups."""
     killed: set[int] = set()
-    while members := {pid for pid, fields in _running() if int(fields[3]) == leader} - killed:
+    while members := {pid for pid, fields in _processes() if int(fields[3]) == leader} - killed:
         for pid in members:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -72,13 +72,13 @@ def join_groups(pids: Iterable[int], limit_s: float) -> bool:
 
 def _groups_that_hold_memory() -> Iterator[int]:
     """The group of each process that is no zombie; a zombie with threads still has its memory."""
-    for _, fields in _running():
+    for _, fields in _processes():
         state, group, threads = fields[0], fields[2], fields[17]
         if state not in _ENDED or int(threads) > 1:
             yield int(group)
 
 
-def _running() -> Iterator[tuple[int, list[str]]]:
+def _processes() -> Iterator[tuple[int, list[str]]]:
     """Each process, also one that has ended but not been waited for, and its fields of `_stat`."""
     for process in Path("/proc").iterdir():
         if process.name.isdecimal() and (fields := _stat(int(process.name))):

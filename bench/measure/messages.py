@@ -57,9 +57,9 @@ class MessageRecorder(TorchDispatchMode):
         self._bytes: Counter[tuple[int, str]] = Counter()
 
     def computed_before(self, one: Recorded) -> float:
-        """Share of the computation between two marks, in the message's phase, that came before it: by FLOPs. If the
-        model has none that torch counts, by bytes, those of a message that the rank does not wait for included.
-        """
+        """Share of the computation between two marks, in the message's phase, that came before it: by FLOPs if the
+        model has any that torch counts, otherwise by message bytes; a message that the rank does not wait for includes
+        its own."""
         flops, size = self._flops[one.mark, one.phase], self._bytes[one.mark, one.phase]
         if self._flops.total():
             return one.flops_before / flops if flops else 0.0

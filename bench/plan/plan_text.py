@@ -156,7 +156,6 @@ def duration(seconds: float) -> str:
 
 def _cells(runs: list[PlannedRun], most_repeats: int) -> tuple[str, ...]:
     spec, repeats = runs[0].spec, len(runs)
-    ranks = str(spec.world_size) if spec.nodes == 1 else f"{spec.nodes}x{spec.ranks_per_node}"
     unknown = "largest"
     if workloads.measures_machine(spec.workload):
         unknown = "-"
@@ -168,7 +167,7 @@ def _cells(runs: list[PlannedRun], most_repeats: int) -> tuple[str, ...]:
         spec.case_name,
         label(spec.strategy),
         spec.scaling,
-        ranks,
+        spec.world_text,
         str(spec.threads),
         *batches,
         (str(repeats) if runs[0].skip_reason else repeats_text(repeats, most_repeats)) + marked,

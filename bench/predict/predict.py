@@ -9,22 +9,16 @@ from typing import Any
 
 from bench import strategies
 from bench.common.errors import InputError
-from bench.machine.slots import slots_per_node
-from bench.plan.plan import plan
-from bench.plan.world_sizes import automatic
+from bench.plan.larger_machine import planned
 from bench.predict.machine import Machine
 from bench.predict.network import total
 from bench.predict.pipeline_time import pipeline_time
 from bench.predict.step_messages import recorded_group, stretches
 from bench.predict.step_time import StepTime, step_time
-from bench.records.run_spec import PlannedRun, RunSpec, Slots
-from bench.records.vocabulary import DeviceType
+from bench.records.run_spec import RunSpec, Slots
 from bench.shadow.records import PeakMemory, Shadow, total_bytes
-from bench.shadow.shadow import layout_of, shadows
+from bench.shadow.shadow import layout_of, shadows, stage_ranks
 from bench.suite.models import ResolvedSuite
-
-_UNLIMITED = 1_000_000
-"""Nodes, and ranks of a node without a known number of slots."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +29,8 @@ class Prediction:
     problem: str | None = None
     parameters: int | None = None
     memory: PeakMemory | None = None
+    memory_rank: int | None = None
+    """The rank that `memory` is that of: the one whose stage of the pipeline needs most. Null without a pipeline."""
     memory_bytes: int | None = None
     """Memory that a rank has."""
     fsdp_bytes: int | None = None
@@ -72,6 +68,7 @@ class Prediction:
             "parameters": self.parameters,
             "memory_per_rank_bytes": self.memory
             and {**dataclasses.asdict(self.memory), "total": self.memory.total},
+            "memory_rank": self.memory_rank,
             "memory_bytes": self.memory_bytes,
             "fits": self.fits,
             "fsdp_would_take_bytes": self.fsdp_bytes,
@@ -113,60 +110,24 @@ def predictions(
 
 def _predicted(specs: Sequence[RunSpec], machine: Machine, timeout_s: float) -> list[Prediction]:
     counts_flops = any(machine.flops_per_s(spec) is not None for spec in specs)
-    found = shadows([(spec, 0) for spec in specs], counts_flops=counts_flops, timeout_s=timeout_s)
-    return [
-        Prediction(spec=spec, problem=str(one))
-        if isinstance(one, InputError)
-        else predict(spec, one, machine)
-        for spec, one in zip(specs, found, strict=True)
-    ]
-
-
-def planned(suite: ResolvedSuite, here: Slots, data_root: str | None) -> list[PlannedRun]:
-    """One run per case and world size, on as many nodes like this one as it needs. A size such as 8x512 says how many
-    ranks its nodes have.
-
-    Without local GPUs and without --ranks-per-node, all GPU ranks are on one node. World size `auto` is expanded as on
-    this machine. A batch that does not divide, and a run without steps, become a skip reason."""
-    runs: list[PlannedRun] = []
-    for case in suite.cases:
-        device: DeviceType = here.device_type if case.device == "auto" else case.device
-        per_node = slots_per_node(here, device, None)
-        sizes = automatic(here.nodes * per_node, strategies.load(case.strategy.name).max_world_size)
-        world = [one for size in case.world for one in (sizes if size == "auto" else [size])]
-        per_node = max([per_node, *(size[1] for size in world if isinstance(size, tuple))])
-        slots = Slots(
-            nodes=_UNLIMITED,
-            slots_per_node=per_node or _UNLIMITED,
-            cpus_per_node=here.cpus_per_node,
-            device_type=device,
-            cuda_devices_per_node=(per_node or _UNLIMITED) if device == "cuda" else 0,
-            fixed=True,
+    asked = [[(spec, rank) for rank in stage_ranks(spec)] for spec in specs]
+    every = [one for each in asked for one in each]
+    found = iter(shadows(every, counts_flops=counts_flops, timeout_s=timeout_s))
+    predicted = []
+    for spec, each in zip(specs, asked, strict=True):
+        stages = [next(found) for _ in each]
+        problem = next((str(one) for one in stages if isinstance(one, InputError)), None)
+        made = [one for one in stages if isinstance(one, Shadow)]
+        predicted.append(
+            predict(spec, made, machine) if problem is None else Prediction(spec=spec, problem=problem)
         )
-        alone = case.model_copy(update={"world": tuple(dict.fromkeys(world))})
-        suite_of_case = dataclasses.replace(suite, cases=(alone,))
-        runs += plan(suite_of_case, slots, "predicted", data_root=data_root, refuses=False)
-    return [_skipped_without_steps(run) for run in runs if run.spec.repeat == 0]
+    return predicted
 
 
-def _skipped_without_steps(run: PlannedRun) -> PlannedRun:
-    if run.skip_reason is not None or run.spec.runs_a_script:
-        return run
-    if run.spec.train.float8:
-        return dataclasses.replace(run, skip_reason="the time of products in float8 is not known")
-    if run.spec.batch_per_rank:
-        return run
-    if not run.pending:
-        return dataclasses.replace(run, skip_reason="it trains nothing: there is no step to predict")
-    name = run.spec.case_name.partition("~")[0]
-    return dataclasses.replace(
-        run,
-        skip_reason=f"find_batch has not chosen its batch yet: give one, as in --set cases.{name}.batch_per_rank=32",
-    )
-
-
-def predict(spec: RunSpec, shadowed: Shadow, machine: Machine) -> Prediction:
-    """From a shadow of rank 0. A script's optimizer is taken to be as slow as on one rank."""
+def predict(spec: RunSpec, stages: Sequence[Shadow], machine: Machine) -> Prediction:
+    """From a shadow of rank 0, or with a pipeline one of each stage. A script's optimizer is taken to be as slow as on
+    one rank."""
+    shadowed, largest = stages[0], max(stages, key=lambda one: one.memory.total)
     fabric = machine.fabric(spec)
     sent = [one for one in shadowed.messages if one.group_size > 1]  # a group of one rank needs no network
     each = [
@@ -198,7 +159,8 @@ def predict(spec: RunSpec, shadowed: Shadow, machine: Machine) -> Prediction:
         spec=spec,
         problem=problem,
         parameters=shadowed.model_parameters,
-        memory=shadowed.memory,
+        memory=largest.memory,
+        memory_rank=largest.rank if len(stages) > 1 else None,
         memory_bytes=machine.memory_bytes(spec),
         messages=len(sent),
         message_bytes=total_bytes(sent),

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import fields
 from itertools import groupby
 
+from bench.common.byte_sizes import size_text, three_digits, unit_for
 from bench.common.own_part import label
 from bench.common.terminal import aligned
 from bench.predict.predict import Prediction
 from bench.shadow.records import PeakMemory
 
 _KINDS = tuple(one.name for one in fields(PeakMemory))
-_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
 def lines(predictions: Sequence[Prediction]) -> list[str]:
@@ -27,29 +27,27 @@ def lines(predictions: Sequence[Prediction]) -> list[str]:
         known = [one for one in sizes if one.memory is not None]
         found += [head, *(_table(known) if known else []), *_problems(sizes)]
         found += dict.fromkeys(f"assumed: {note}" for one in sizes for note in one.notes)
-        last = sizes[-1]
-        if last.memory is not None and last.memory_bytes is not None:
-            found.append(_fitting(sizes, last))
-        elif last.memory is not None:
-            found.append(f"{_of_ranks(last)}: {size_text(last.memory.total)} per rank")
+        found += _stages(known)
+        if known:
+            found.append(_fitting(known))
         found.append("")
     return found[:-1]
 
 
 def _table(sizes: list[Prediction]) -> list[str]:
-    name, unit = _unit(max(one.memory.total for one in sizes if one.memory))
+    name, unit = unit_for(max(one.memory.total for one in sizes if one.memory))
     threads = [str(one.spec.threads) for one in sizes]
     columns = [
-        ("ranks", [_ranks(one) for one in sizes]),
+        ("ranks", [one.spec.world_text for one in sizes]),
         ("threads", threads if len(set(threads)) > 1 else []),
         ("batch/rank", [str(one.spec.batch_per_rank or "") for one in sizes]),
         *(
             (kind, cells)
             for kind in _KINDS
             if any(getattr(one.memory, kind) for one in sizes)
-            for cells in [[f"{getattr(one.memory, kind) / unit:.3g}" for one in sizes]]
+            for cells in [[three_digits(getattr(one.memory, kind) / unit) for one in sizes]]
         ),
-        ("total", [f"{one.memory.total / unit:.3g}" for one in sizes if one.memory]),
+        ("total", [three_digits(one.memory.total / unit) for one in sizes if one.memory]),
         ("fits", [{None: "", True: "yes", False: "no"}[one.fits] for one in sizes]),
         ("network", [_ms(one.time.communication_s) if one.time and one.messages else "" for one in sizes]),
         ("step", [_bound("at most", one, _ms(one.time.step_s)) if one.time else "" for one in sizes]),
@@ -77,11 +75,21 @@ def _problems(sizes: list[Prediction]) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def _fitting(sizes: list[Prediction], last: Prediction) -> str:
+def _stages(sizes: list[Prediction]) -> list[str]:
+    """The rank that the memory of a pipeline is that of: stages differ."""
+    ranks = [str(one.memory_rank) for one in sizes if one.memory_rank is not None]
+    if not ranks:
+        return []
+    which = f"rank {ranks[0]}" if len(set(ranks)) == 1 else f"ranks {', '.join(ranks)}"
+    return [f"the memory is that of {which}, whose stage needs most"]
+
+
+def _fitting(sizes: list[Prediction]) -> str:
     """A sentence on the first size that does not fit; if all fit, on the last."""
-    one = next((size for size in sizes if size.fits is False), last)
+    one = next((size for size in sizes if size.fits is False), sizes[-1])
     assert one.memory is not None
-    assert one.memory_bytes is not None
+    if one.memory_bytes is None:
+        return f"{_of_ranks(one)}: {size_text(one.memory.total)} per rank"
     text = f"{_of_ranks(one)}: {size_text(one.memory.total)} of {size_text(one.memory_bytes)}: "
     if one.fits:
         return text + f"fits, {size_text(one.memory_bytes - one.memory.total)} left"
@@ -91,28 +99,12 @@ def _fitting(sizes: list[Prediction], last: Prediction) -> str:
     return text
 
 
-def size_text(size_bytes: float) -> str:
-    """`12.3 GiB`, in the largest unit that gives at least 1."""
-    name, unit = _unit(size_bytes)
-    size = size_bytes / unit
-    return f"{size:.3g} {name}" if size < 1000 else f"{size:,.0f} {name}"
-
-
-def _unit(size_bytes: float) -> tuple[str, int]:
-    return next((one for one in _UNITS if size_bytes >= one[1]), _UNITS[-1])
-
-
 def _of_ranks(one: Prediction) -> str:
-    return f"{_ranks(one)} rank{'s' * (one.spec.world_size > 1)}"
-
-
-def _ranks(one: Prediction) -> str:
-    spec = one.spec
-    return str(spec.world_size) if spec.nodes == 1 else f"{spec.nodes}x{spec.ranks_per_node}"
+    return f"{one.spec.world_text} rank{'s' * (one.spec.world_size > 1)}"
 
 
 def _ms(seconds: float | None) -> str:
-    return "" if seconds is None else f"{1e3 * seconds:.3g}" if seconds < 1 else f"{1e3 * seconds:,.0f}"
+    return "" if seconds is None else three_digits(1e3 * seconds)
 
 
 def _bound(words: str, one: Prediction, known: str) -> str:

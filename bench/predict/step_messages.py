@@ -3,11 +3,8 @@
 A shadow of the rank recorded them: how much of the computation came before each, and whether the rank waits for it at
 once. DDP sends a bucket once backward has made its gradients, and waits for all buckets at the end of backward. FSDP
 gathers each unit before its forward and its backward, and reduces the gradients of a unit after its backward.
-
-- On a GPU, FSDP gathers ahead: in forward once the unit before the previous one has been copied out, in backward when
-  the backward of the previous unit begins. A reduction must end before the next one can begin, because torch keeps one
-  buffer for them.
-- On a CPU, torch's FSDP calls its operations without `async_op`: the rank waits in each of them.
+On a CPU torch's FSDP calls its operations without `async_op`: the rank waits in each of them. On a GPU it gathers
+ahead.
 """
 
 from __future__ import annotations

@@ -58,12 +58,11 @@ def phases_of_flops(flops: float, flops_per_s: float, micro_batches: int) -> Pha
 
 
 def step_time(
-    stretches: Sequence[Stretch] | None, communication_s: float | None, fabric: Fabric | None, cores: Cores
+    stretches: Sequence[Stretch], communication_s: float | None, fabric: Fabric | None, cores: Cores
 ) -> StepTime:
-    """`stretches`: the step of a rank; null if its computation is unknown. `communication_s`: null if the time of a
-    message is unknown."""
-    computation_s = None if stretches is None else sum(one.seconds for one in stretches)
-    if stretches is None or communication_s is None or computation_s is None:
+    """`stretches`: the step of a rank. `communication_s`: null if the time of a message is unknown."""
+    computation_s = sum(one.seconds for one in stretches)
+    if communication_s is None:
         return StepTime(communication_s=communication_s, computation_s=computation_s)
     timeline = simulate(works(stretches, cores=cores.computing), sender(fabric), cores.of_a_rank)
     return StepTime(

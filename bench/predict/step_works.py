@@ -23,8 +23,8 @@ class Sent:
     ready: float
     """Share of the stretch's computation after which it can begin."""
     needed: float = 1.0
-    """Share of the stretch's computation that does not need it; what follows waits for its end. Nothing hides a message
-    whose `needed` is its `ready`."""
+    """Share of the computation done when the rank starts to wait for it. Nothing hides a message whose `needed` is its
+    `ready`."""
     follows: bool = False
     """Whether it also waits for the message before it in the stretch, of any group."""
 
@@ -39,7 +39,7 @@ class Stretch:
     """In the order of sending."""
 
 
-def works(stretches: Sequence[Stretch], *, cores: float = 0.0, rank: int = 0) -> list[Work]:
+def works(stretches: Sequence[Stretch], *, cores: float = 0.0) -> list[Work]:
     """The stretches one after the other, cut at the shares of their messages. `cores`: CPU cores that computation keeps
     busy."""
     found: list[Work] = []
@@ -59,7 +59,6 @@ def works(stretches: Sequence[Stretch], *, cores: float = 0.0, rank: int = 0) ->
                 Computation(
                     name=piece(end),
                     seconds=stretch.seconds * (end - begin),
-                    rank=rank,
                     cores=cores,
                     after=tuple(name for name, one in sent.items() if begin <= one.needed < end),
                 )
@@ -70,7 +69,6 @@ def works(stretches: Sequence[Stretch], *, cores: float = 0.0, rank: int = 0) ->
                 op=one.op,
                 message_bytes=one.message_bytes,
                 group=one.group,
-                rank=rank,
                 after=(piece(one.ready), *([message(number - 1)] if one.follows else [])),
             )
             for number, (name, one) in enumerate(sent.items())
@@ -80,7 +78,6 @@ def works(stretches: Sequence[Stretch], *, cores: float = 0.0, rank: int = 0) ->
             Computation(
                 name=f"{stretch.name} done",
                 seconds=0.0,
-                rank=rank,
                 after=tuple(name for name, one in sent.items() if one.needed >= 1.0),
             )
         )

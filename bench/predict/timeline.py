@@ -101,10 +101,6 @@ class Timeline:
         """Seconds in which the rank computes."""
         return _length(self._of(rank, Computation))
 
-    def sending_s(self, rank: int = 0) -> float:
-        """Seconds in which a message of the rank is on its way."""
-        return _length(self._of(rank, Message))
-
     def exposed_s(self, rank: int = 0) -> float:
         """Seconds in which a message of the rank is on its way, and the rank computes nothing."""
         return _length([*self._of(rank, Message), *self._of(rank, Computation)]) - self.computing_s(rank)

@@ -237,6 +237,11 @@ class RunSpec:
         return self.workload == SCRIPT
 
     @property
+    def world_text(self) -> str:
+        """`8`, or `2x4` on two nodes."""
+        return str(self.world_size) if self.nodes == 1 else f"{self.nodes}x{self.ranks_per_node}"
+
+    @property
     def micro_batch(self) -> int:
         """Examples per rank and forward pass."""
         return self.batch_per_rank // self.train.accumulate

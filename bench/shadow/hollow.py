@@ -3,7 +3,7 @@
 Inside `Hollow` torch runs the real code of a rank: autograd, DDP's reducer, FSDP, DTensor. An operation computes the
 sizes of its results on the meta device, and allocates them. The kernel gives no page to memory that no one touches, so
 a model of any size needs hardly any. Small tensors whose values are known, such as an optimizer's count of steps, are
-computed. FakeTensorMode does not serve here: DDP's reducer is C++ and ends the process with its tensors."""
+computed. FakeTensorMode does not work: its tensors crash DDP's reducer, which is C++."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from torch.utils._pytree import tree_iter, tree_map_only
 from bench.measure import messages
 from bench.measure.messages import PLAIN, size_of, unwraps_first
 
-_OURS = (str(Path(__file__).parent), messages.__file__)
-"""Files whose lines read no value for themselves."""
+_NOT_THE_USERS = (f"{Path(torch.__file__).parent}/", f"{Path(__file__).parent}/", messages.__file__)
+"""Folders and a file whose lines read no value for themselves."""
 _COMPUTED_BYTES = 2**16
 _COMPUTED_INTEGER_BYTES = 2**26
 """Arguments, or results, up to which an operation on known values is computed; integers choose examples."""
@@ -60,12 +60,12 @@ class ValueNeededError(RuntimeError):
         """File and line of the read, outside torch; null if torch itself reads."""
         super().__init__(self.text())
 
-    def text(self) -> str:
-        """The place, the read and the remedy."""
+    def text(self, *, of_script: bool = False) -> str:
+        """The place, the read and the remedy. A script is not shadowed after its third step."""
         where = "torch" if self.place is None else f"{self.place[0]}, line {self.place[1]}"
         return (
-            f"{where}: the code reads a value ({self.operation}), but a shadow rank has only shapes: remove it, or "
-            "read after the third step only"
+            f"{where}: the code reads a value ({self.operation}), but a shadow rank has only shapes: remove it"
+            + ", or read after the third step only" * of_script
         )
 
 
@@ -93,7 +93,7 @@ def place_in(trace: TracebackType | None) -> tuple[str, int] | None:
 
 
 def _is_of_the_user(file: str) -> bool:
-    return "/torch/" not in file and not file.startswith(("<", *_OURS))
+    return not file.startswith(("<", *_NOT_THE_USERS))
 
 
 class HollowStorages:

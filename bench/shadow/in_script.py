@@ -1,7 +1,7 @@
 """Inside a user's training script: makes its process one rank of many, and ends it after the step that is recorded.
 
-A step ends when the first optimizer that takes a step has taken it. The first two are not recorded: DDP then learns the
-order of gradients."""
+A step ends when the first optimizer that takes a step has taken it. The first two are not recorded, because DDP
+learns the order of gradients in them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from bench.common.error_text import describe
+from bench.common.process import die_with_parent
 from bench.measure.messages import MessageRecorder
 from bench.shadow.hollow import Hollow, ValueNeededError, place_in
 from bench.shadow.join_fake import quicken_fsdp
@@ -32,9 +33,11 @@ _FIRST_STEPS = 2
 
 
 def begin(job_json: str) -> None:
-    """From now on the script runs on tensors without values. `job_json`: `world_size`, `ranks_per_node`, and the file
-    `answer` to write."""
+    """From now on the script runs on tensors without values. `job_json`: `world_size`, `ranks_per_node`, the file
+    `answer` to write, and the process id `asker` of `bench`."""
     job = json.loads(job_json)
+    if os.getppid() == job["asker"]:  # not so below a shell
+        die_with_parent(job["asker"])
     script = _Script(Path(job["answer"]), job["ranks_per_node"])
     _join_a_fake_group(job["world_size"])
     quicken_fsdp()
@@ -92,7 +95,7 @@ class _Script:
 
     def _value_needed(self, error: ValueNeededError) -> NoReturn:
         # the script might catch an exception
-        self._end({"problem": error.text()})
+        self._end({"problem": error.text(of_script=True)})
 
     def _refuse_to_save(self, *_: Any, **__: Any) -> NoReturn:
         """Takes the place of torch.save, which would write a checkpoint without values over a good one."""

@@ -5,7 +5,7 @@ Views share a storage and count once. Memory that a kernel uses internally is no
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -79,13 +79,15 @@ class StorageLog(TorchDispatchMode):
         """Number of changes since `begin`."""
         return len(self._changes)
 
-    def peak(self, *, until: int | None = None, without: Collection[Kind] = ()) -> PeakMemory:
-        """At the moment at which most bytes are alive, since `begin` and before the moment `until`. Storages of the
-        kinds `without` do not count."""
+    def peak(self, *, without: Collection[Kind] = (), without_made_in: Sequence[range] = ()) -> PeakMemory:
+        """At the moment since `begin` at which most bytes are alive. Storages of the kinds `without` do not count, and
+        none that was made in one of these ranges of moments."""
+        made = {number: moment for moment, (number, _) in reversed(list(enumerate(self._changes)))}
         changes = [
             (kind, size)
-            for number, size in self._changes[:until]
+            for number, size in self._changes
             if (kind := self._kinds.get(number, "activations")) not in without
+            and not any(made[number] in moments for moments in without_made_in)
         ]
         living = most = peak_at = 0
         for position, (_, size) in enumerate(changes, start=1):

@@ -33,6 +33,16 @@ def as_message(
 
 
 def _name(group: dist.ProcessGroup) -> str:
-    """The dimension of the mesh; `world` for the default group and for the only dimension of a mesh without names."""
+    """The dimension of the mesh; without a name `world` for all ranks, else which ones, as in `ranks 0-6 by 2`."""
     name = group.group_desc.removeprefix("mesh_")
-    return "world" if name in ("default_pg", "default", "undefined", "") else name
+    if name not in ("default_pg", "default", "undefined", ""):
+        return name
+    ranks = _ranks(group)
+    if len(ranks) == dist.get_world_size():
+        return "world"
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    apart = ranks[1] - ranks[0]
+    if ranks != tuple(range(ranks[0], ranks[-1] + 1, apart)):
+        return f"ranks {', '.join(map(str, ranks))}"
+    return f"ranks {ranks[0]}-{ranks[-1]}" + f" by {apart}" * (apart > 1)

@@ -84,8 +84,12 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
             for one in messages.sent
         ]
         if offloads:  # the shards, and all that the optimizer makes, are in host memory
-            backward_ends = moments[-2]
-            memory = log.peak(until=backward_ends, without=("parameters", "gradients", "optimizer"))
+            updates = [
+                range(begin, end)
+                for phase, begin, end in zip(phases, moments, moments[1:], strict=False)
+                if phase == "optimizer"
+            ]
+            memory = log.peak(without=("parameters", "gradients", "optimizer"), without_made_in=updates)
         else:
             memory = log.peak()
         parameters = sum(
@@ -114,9 +118,8 @@ def flops_per_example(spec: RunSpec) -> float | None:
         return None
     try:
         (flops,) = of_batches(workload, spec.micro_batch)
-    except (
-        Exception
-    ):  # a custom model that cannot run on shapes may have a shadow, whose small tensors have values
+    # a custom model that cannot run on shapes may have a shadow, whose small tensors have values
+    except Exception:
         return None
     return flops / spec.micro_batch or None
 

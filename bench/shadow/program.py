@@ -98,17 +98,18 @@ class _Child:
             answer: dict[str, Any] = json.loads(text)
             return answer
         if not has_ended:
-            return {"problem": took_no_step(self._limit_s)}
+            return {"problem": took_too_long(self._limit_s)}
         code = os.waitstatus_to_exitcode(status)
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         memory = ": its code ended it, or memory ran out" if code == -signal.SIGKILL else ""
-        return {"problem": f"the process of the shadow ended early ({how}){memory}"}
+        remedy = "run the case on one rank, as with `bench suite SUITE --world 1`, to see why"
+        return {"problem": f"the process of the shadow ended early ({how}){memory}: {remedy}"}
 
 
-def took_no_step(limit_s: float) -> str:
+def took_too_long(limit_s: float) -> str:
     """The problem of a shadow that was stopped after that time."""
     return (
-        f"the shadow took no step within {limit_s:g} s: choose a smaller model, or fewer micro-batches, or set a "
+        f"the shadow did not finish within {limit_s:g} s: choose a smaller model, or fewer micro-batches, or set a "
         "longer --timeout"
     )
 

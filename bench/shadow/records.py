@@ -15,7 +15,8 @@ class Message:
     op: str
     """As in the table `profile_collectives`: `all_reduce`, `all_gather`, ...; also `send` and `recv`."""
     group: str
-    """The dimension of the mesh, such as `tp`; `world` if the group has all ranks and no such name."""
+    """The dimension of the mesh, such as `tp`. Without such a name, `world` if the group has all ranks, else which
+    ones, as in `ranks 0-6 by 2`."""
     group_size: int
     group_nodes: int
     """Nodes that the group's ranks are on."""

@@ -18,7 +18,7 @@ from bench.common.errors import InputError
 from bench.common.own_part import label
 from bench.common.process import kill_session
 from bench.records.run_spec import RunSpec
-from bench.shadow.program import took_no_step
+from bench.shadow.program import took_too_long
 from bench.shadow.records import Shadow
 from bench.strategies._layout import Layout
 from bench.strategies._meshed import MeshedStrategy
@@ -110,11 +110,12 @@ def _answers(questions: Sequence[Mapping[str, Any]], timeout_s: float) -> list[d
         "bench.shadow.program", str(os.getpid()), str(timeout_s), options=("-W", "ignore")
     )
     lines = "".join(f"{json.dumps(one)}\n" for one in questions)
-    done = _run(program, safe_path.environment(), "shadows", None, question=lines)
+    with tempfile.TemporaryDirectory() as scratch:  # a shadow that is killed cannot remove its own
+        environment = {**safe_path.environment(), "TMPDIR": scratch}
+        done = _run(program, environment, "shadows", None, question=lines)
     answers = {answer.pop("question"): answer for answer in map(json.loads, done.stdout.splitlines())}
-    if len(answers) < len(questions):
-        raise InputError(f"the process of the shadows failed: {_last_line(done)}; see `bench doctor`")
-    return [answers[number] for number in range(len(questions))]
+    failed = {"problem": f"the process of the shadows failed: {_last_line(done)}; see `bench doctor`"}
+    return [answers.get(number, failed) for number in range(len(questions))]
 
 
 def layout_of(spec: RunSpec) -> Layout | None:
@@ -123,6 +124,12 @@ def layout_of(spec: RunSpec) -> Layout | None:
     if not issubclass(strategy, MeshedStrategy):
         return None
     return strategy.layout(strategy.Options(**spec.strategy_options), spec.world_size)
+
+
+def stage_ranks(spec: RunSpec) -> list[int]:
+    """Rank 0; with a pipeline the first rank of each stage."""
+    layout = layout_of(spec)
+    return [0] if layout is None else [stage * layout.tp for stage in range(layout.pp)]
 
 
 def shadow_of_script(
@@ -141,7 +148,12 @@ def shadow_of_script(
     name = " ".join(words)
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "answer.json")
-        job = {"world_size": world_size, "ranks_per_node": ranks_per_node, "answer": str(answer)}
+        job = {
+            "world_size": world_size,
+            "ranks_per_node": ranks_per_node,
+            "answer": str(answer),
+            "asker": os.getpid(),
+        }
         done = _run(words, _script_environment(job, variables or {}), name, timeout_s, cwd=cwd)
         if not answer.exists():
             why = f": {_last_line(done)}" if done.returncode and done.stderr.strip() else ""
@@ -205,7 +217,7 @@ def _run(
             code = process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             assert timeout_s is not None
-            raise InputError(f"{name}: {took_no_step(timeout_s)}") from None
+            raise InputError(f"{name}: {took_too_long(timeout_s)}") from None
         finally:
             kill_session(process.pid)  # a shadow, and what its model has started, lead groups of their own
             process.wait()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from bench.common.byte_sizes import size_text
 from bench.common.terminal import aligned
-from bench.predict.prediction_text import size_text
 from bench.shadow.records import Shadow
 
 

@@ -10,11 +10,11 @@ from typing import Any
 from bench.common.errors import InputError
 from bench.common.own_part import label
 from bench.machine.slots import detect
-from bench.predict.predict import planned
+from bench.plan.larger_machine import planned
 from bench.records.run_spec import PlannedRun, RunSpec
 from bench.shadow import shadow_text
 from bench.shadow.records import Shadow
-from bench.shadow.shadow import layout_of, shadows
+from bench.shadow.shadow import shadows, stage_ranks
 from bench.suite.models import ResolvedSuite
 
 _LEFT_OUT = ("messages", "flops_per_example")
@@ -60,7 +60,10 @@ def shadows_of_suite(suite: ResolvedSuite, options: Mapping[str, Any]) -> list[S
     """One for each case and world size. `options`: those of the command line. Raises InputError if the suite cannot be
     planned."""
     runs = planned(suite, detect(options["ranks_per_node"]), options["data_root"])
-    asked = [[(run.spec, rank) for rank in _ranks(run)] for run in runs]
+    asked = [
+        [(run.spec, rank) for rank in stage_ranks(run.spec)] if run.skip_reason is None else []
+        for run in runs
+    ]
     found = iter(shadows([one for each in asked for one in each], timeout_s=options["timeout_s"]))
     return [_shadowed(run, [next(found) for _ in each]) for run, each in zip(runs, asked, strict=True)]
 
@@ -80,21 +83,10 @@ def _shadowed(run: PlannedRun, found: Sequence[Shadow | InputError]) -> Shadowed
 
 
 def _title(spec: RunSpec) -> str:
-    where = str(spec.world_size) if spec.nodes == 1 else f"{spec.nodes}x{spec.ranks_per_node}"
-    ranks = f"on {where} rank{'s' * (spec.world_size > 1)}"
+    ranks = f"on {spec.world_text} rank{'s' * (spec.world_size > 1)}"
     if spec.runs_a_script:
         return f"{' '.join(spec.workload_options['command'])} {ranks}"
     title = f"{spec.case_name}: {label(spec.strategy)} {ranks}, {spec.train.precision}"
     if spec.batch_per_rank:  # 0 if the batch does not divide
         title += f", batch {spec.batch_per_rank} per rank"
     return title
-
-
-def _ranks(run: PlannedRun) -> list[int]:
-    """Rank 0; with a pipeline the first rank of each stage; none if the run is skipped."""
-    if run.skip_reason is not None:
-        return []
-    layout = layout_of(run.spec)
-    if layout is None:
-        return [0]
-    return [stage * layout.tp for stage in range(layout.pp)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bench.train.context_parallel import DividedSequences
 
 
-class MeshedStrategy:
+class MeshedStrategy(ABC):
     """Subclasses say which layout their options are."""
 
     Options: ClassVar[type[Any]]
@@ -74,16 +74,15 @@ class MeshedStrategy:
                 "async_tp",
                 "torch.compile makes the pieces that overlap: give train.compile: true, or leave out async_tp",
             )
-        if asked.train.compile and getattr(options, "schedule", None) == "zero_bubble":
+        if getattr(options, "schedule", None) != "zero_bubble":
+            return
+        if asked.train.compile:
             yield (
                 "schedule",
                 "zero_bubble computes the gradients of inputs and of weights one after the other, and torch cannot "
                 "compile that: leave out train.compile, or use another schedule",
             )
-
-        if asked.train.checkpointing in ("keep_attention", "keep_matmuls") and (
-            getattr(options, "schedule", None) == "zero_bubble"
-        ):
+        if asked.train.checkpointing in ("keep_attention", "keep_matmuls"):
             yield (
                 "schedule",
                 "zero_bubble uses recomputed activations twice, for the gradients of inputs and of weights, and torch "
@@ -182,11 +181,12 @@ class MeshedStrategy:
         if layout.pp > 1:
             model.connect(layout.stages, layout.schedule, device, mesh.get_group("pp"))  # type: ignore[operator]
             if torch.distributed.get_backend() == "fake":  # no neighbour tells a shadow rank any shapes
-                mine = dict(zip(own, roots, strict=True))
-                every = (
-                    mine.get(number) or Stage(one, number, layout.stages) for number, one in enumerate(stages)
-                )
-                model.imagine(list(every))  # type: ignore[operator]
+                every = [Stage(one, number, layout.stages) for number, one in enumerate(stages)]
+                for number, root in zip(own, roots, strict=True):
+                    every[number] = root  # type: ignore[call-overload]
+                if layout.dp_replicate * layout.sharding > 1:
+                    _compute_as_sharded([one for one in every if one not in roots], precision)
+                model.imagine(every)  # type: ignore[operator]
         return model
 
     def _share_experts(
@@ -279,6 +279,23 @@ class MeshedStrategy:
 
     def validated(self, model: nn.Module) -> None:
         _fully_sharded.reshard(model)
+
+
+def _compute_as_sharded(stages: Sequence[nn.Module], precision: str) -> None:
+    """Give these stages' parameters the dtype in which FSDP would gather them, because that is their output's."""
+    from torch import nn
+    from torch.distributed.fsdp import FSDPModule
+
+    dtype = narrow_dtype(precision)
+    if dtype is None:
+        return
+    for stage in stages:
+        units = [module for module in stage.modules() if isinstance(module, FSDPModule)]
+        sharded = {parameter for unit in units for parameter in unit.parameters()}
+        for module in stage.modules():
+            for name, parameter in list(module.named_parameters(recurse=False)):
+                if parameter not in sharded:
+                    module.register_parameter(name, nn.Parameter(parameter.detach().to(dtype)))
 
 
 def _plan(workload: Divisible, model: nn.Module, layout: Layout) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 -- counts with the median over its rounds. Figures are geometric means over repeats; intervals are two-sided 95 %:
 -- Student's t on logarithms over repeats; for one repeat the interval of the median over rounds, null below six. If no
 -- shorter message was possible, as under fsdp, the row of twice the bandwidth is a bound: a step's time is a convex
--- function of the messages' bytes, so half of them save at most half of what as many more add.
+-- function of the messages' bytes, so halving the bytes saves at most half of what doubling them adds.
 WITH asked AS (
     SELECT
         session_id, run_id, attempt,

@@ -1,4 +1,4 @@
--- Model and memory of a GPU, from its name: `Tesla V100-SXM2-16GB` is `V100 16GB`. Empty if the name has not both.
+-- Model and memory of a GPU, from its name: `Tesla V100-SXM2-16GB` is `V100 16GB`. Null if the name has no memory.
 CREATE OR REPLACE MACRO gpu_of(device_name) AS
     regexp_extract(upper(device_name), '\b([A-Z]{1,3}[0-9]{2,4}[A-Z]?)\b', 1)
     || nullif(' ' || regexp_extract(upper(device_name), '\b([0-9]+) ?GB', 1) || 'GB', ' GB')

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Mapping
@@ -70,12 +71,17 @@ class OneProcess:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
 
-    def run(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, cwd: Path | None = None, timeout_s: float = 600.0
+    ) -> subprocess.CompletedProcess[str]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        limit = threading.Timer(timeout_s, self._process.kill)
+        limit.start()
         self._process.stdin.write(json.dumps([str(cwd or Path.cwd()), arguments]) + "\n")
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
+        limit.cancel()
         assert answer, f"the process that runs the commands ended with {self._process.wait()}"
         return subprocess.CompletedProcess([*BENCH, *arguments], *json.loads(answer))
 

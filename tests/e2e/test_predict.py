@@ -220,6 +220,29 @@ def test_a_pipeline_waits_for_its_first_and_last_micro_batch(
     assert pp["step_is_upper_bound"] is False
 
 
+def test_the_memory_of_a_pipeline_is_that_of_the_stage_that_needs_most(
+    meshes: list[str], one_process: OneProcess
+) -> None:
+    # the scores of all words of the vocabulary are on the last stage
+    wide = ("--case", "pp", "--world", "2", "--set", "workload.vocab_size=8192", "--json")
+    (pp,) = json.loads(one_process.run(*meshes, *wide).stdout)["predictions"]
+    shadowed = one_process.run("shadow", "mesh_sweep", "--quick", *wide)
+    (run,) = json.loads(shadowed.stdout)
+    first, last = (sum(one["memory"].values()) for one in run["shadows"])
+    assert last > 1.5 * first
+    assert (pp["memory_rank"], pp["memory_per_rank_bytes"]["total"]) == (1, last)
+
+
+def test_a_size_that_does_not_fit_is_named_though_a_larger_one_cannot_be_predicted(
+    suite: Path, predict: Predict
+) -> None:
+    # 4 examples per rank: 4 in all do not divide among 64
+    strong = ("--case", "ddp", "--set", "cases.ddp.global_batch=4", "--set", "cases.ddp.scaling=strong")
+    done = predict(suite, *strong, "--world", "2,64", "--memory", "300KiB")
+    assert "2 ranks: " in done.stdout, done.stdout + done.stderr
+    assert re.search(r"does not fit, by .*; fsdp would take ", done.stdout)
+
+
 def test_a_step_whose_messages_may_hide_more_is_an_upper_bound(
     meshes: list[str], one_process: OneProcess
 ) -> None:

@@ -67,9 +67,10 @@ def problems_of(model: Path, *names: str) -> list[str | None]:
 
 def test_a_model_that_ends_its_process_is_named_and_the_others_are_answered(model: Path) -> None:
     ends = "the process of the shadow ended early"
+    remedy = "run the case on one rank, as with `bench suite SUITE --world 1`, to see why"
     assert problems_of(model, "Leaves", "Killed", "Sound") == [
-        f"leaves: {ends} (exit code 0)",
-        f"killed: {ends} (signal 9): its code ended it, or memory ran out",
+        f"leaves: {ends} (exit code 0): {remedy}",
+        f"killed: {ends} (signal 9): its code ended it, or memory ran out: {remedy}",
         None,
     ]
 
@@ -90,27 +91,53 @@ def test_a_model_that_never_ends_is_named_and_the_others_are_answered(model: Pat
     command = [sys.executable, "-m", "bench", "predict", str(suite), "--timeout", "30", "--json"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     loops, sound = (one["problem"] for one in json.loads(done.stdout)["predictions"])
-    assert loops.startswith("loops: the shadow took no step within 30 s: choose a smaller model")
+    assert loops.startswith("loops: the shadow did not finish within 30 s: choose a smaller model")
     assert loops.endswith("or set a longer --timeout")
     assert sound is None
 
 
-def test_the_shadow_and_the_process_that_its_model_started_end_with_the_one_that_asks(model: Path) -> None:
-    suite = model.with_name("own.yaml")
+SCRIPT = """
+import os, subprocess, time
+own = subprocess.Popen(["sleep", "600"], process_group=0)
+open("pids", "w").write(f"{os.getpid()} {own.pid}\\n")
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "arguments"),
+    [
+        (signal.SIGINT, ("predict", "own.yaml")),
+        (signal.SIGTERM, ("shadow", "own.yaml")),
+        (signal.SIGHUP, ("shadow", "--world", "2", "--", sys.executable, "train.py")),
+    ],
+    ids=["predict", "shadow", "script"],
+)
+def test_the_shadow_and_the_process_that_its_code_started_end_with_the_one_that_asks(
+    model: Path, told: signal.Signals, arguments: tuple[str, ...]
+) -> None:
+    model.with_name("train.py").write_text(SCRIPT)
     case = {"name": "a", "strategy": "ddp", "scaling": "weak", "batch_per_rank": 4, "world": [2]}
     said = {"title": "Loops", "workload": {"name": "./model.py:Loops"}, "device": "cpu", "cases": [case]}
-    suite.write_text(json.dumps(said | {"measure": {"warmup": 1, "steps": 1, "repeats": 2}}))
-    command = [sys.executable, "-m", "bench", "predict", str(suite)]
+    said |= {"measure": {"warmup": 1, "steps": 1, "repeats": 2}}
+    model.with_name("own.yaml").write_text(json.dumps(said))
     written = model.with_name("pids")
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        until = time.monotonic() + 60
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bench", *arguments], cwd=model.parent, text=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        until = time.monotonic() + 120
         while not (written.exists() and written.read_text().endswith("\n")):
-            assert process.poll() is None
+            assert process.poll() is None, process.communicate()[1]
             assert time.monotonic() < until
             time.sleep(0.05)
-        pids = [int(word) for word in written.read_text().split()]
-        process.send_signal(signal.SIGINT)
-    until = time.monotonic() + 10
+        process.send_signal(told)
+        process.communicate(timeout=60)
+    finally:
+        process.kill()
+    pids = [int(word) for word in written.read_text().split()]
+    until = time.monotonic() + 60
     while any(map(is_running, pids)):
         assert time.monotonic() < until
         time.sleep(0.05)

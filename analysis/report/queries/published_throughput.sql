@@ -2,7 +2,8 @@
 -- GPU, model, precision, batch nor unit. No rows if there is no such curve.
 WITH alike AS (
     SELECT
-        replace(suite, 'published-', '') || ': ' || case_name AS line, title, session_id, case_name, own_case, likeness
+        replace(suite, 'published-', '') || ': ' || case_name AS line, title, session_id, case_name, own_case, likeness,
+        count(*) OVER () AS curves
     FROM published_next_to($session_id)
     WHERE len(differences) = 0 AND is_same_unit
     ORDER BY likeness
@@ -10,13 +11,13 @@ WITH alike AS (
 )
 SELECT
     false AS is_published, case_name, NULL::VARCHAR AS title, workers, placement, throughput, throughput_lo, throughput_hi,
-    throughput_unit, 0 AS likeness
+    throughput_unit, 0 AS likeness, NULL::BIGINT AS curves
 FROM scaling
 WHERE session_id = $session_id AND axis = 'ranks' AND throughput IS NOT NULL AND NOT oversubscribed
     AND case_name IN (SELECT own_case FROM alike)
 UNION ALL
 SELECT
-    true, line, title, workers, placement, throughput, NULL, NULL, throughput_unit, likeness
+    true, line, title, workers, placement, throughput, NULL, NULL, throughput_unit, likeness, curves
 FROM alike
 JOIN scaling USING (session_id, case_name)
 ORDER BY likeness, case_name, workers;

@@ -4,9 +4,9 @@ results/SYSTEM/BENCHMARK/result_N.txt, below a folder with the submitter's name 
 how MLCommons publishes them. The number of GPUs is in systems/SYSTEM.json, not in the log.
 
 Training time is the time from run_start to run_stop without evaluations, so throughput is samples ÷ training time. A
-log that reports its own throughput (tracked_stats) must agree with the counted samples. As epoch_num and train_samples,
-logs count samples, epochs, steps or tokens, depending on the benchmark; so without that throughput only samples_count
-is used. Otherwise only the time to the target is known.
+log that reports its own throughput (tracked_stats) must agree with the counted samples. epoch_num and
+train_samples mean different things in different benchmarks: without a reported throughput only samples_count is used.
+Otherwise only the time to the target is known.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PLACEHOLDER = "PLACEHOLDER"
 _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,120}")
 _ROUND = re.compile(r"training_results_v(\d+\.\d+)")
 _COUNT_TOKENS = ("gpt3",)
-"""Benchmarks whose logs count tokens of max_sequence_length each."""
+"""Benchmarks whose logs count tokens; an example has max_sequence_length of them."""
 _AGREE = 0.2
 """Largest difference of two throughputs that agree, in their logarithms."""
 _LARGEST_SYSTEM_BYTES = 2**20
@@ -96,9 +96,8 @@ def read(sources: Sequence[Source], paths: Sequence[Path], world: int | None) ->
         if len(values) > 1:
             problems.add(f"{key}s {', '.join(map(repr, values))}", "import the results of each separately")
     problems.raise_if_any()
-    if any(
-        row.examples is None for row in rows
-    ):  # then only times can be compared: all train to the same target
+    # without the number of examples only times can be compared: all train to the same target
+    if any(row.examples is None for row in rows):
         rows = [
             replace(row, scaling="strong", examples=None, throughput=None, throughput_unit=None)
             for row in rows
@@ -225,12 +224,16 @@ def _training(
         problems.add(place, f"has no {'run_stop' if begins else 'run_start'}: the log is not complete")
         return None
     begin, end = min(event.time_s for event in begins), max(event.time_s for event in ends)
-    if not 0 < end - begin <= LARGEST_S:
+    if end <= begin:
         problems.add(place, "run_stop is not after run_start")
+    if end - begin > LARGEST_S:
+        problems.add(place, f"the run takes {end - begin:,.0f} s: {LARGEST_S:,.0f} s at most")
     benchmark = _text(events, "submission_benchmark").lower()
     if not CASE.fullmatch(benchmark):
         problems.add(place, "has no submission_benchmark")
-    ranks = world or (system.ranks if system else None)
+    ranks = system.ranks if system else world
+    if system and world and world != system.ranks:
+        problems.add(place, f"systems/ says {system.ranks:,} GPUs, not {world:,}: leave --world out")
     if ranks is None:
         problems.add(
             place, "the number of GPUs is not known: give --world, or keep MLCommons' folders with systems/"
@@ -251,7 +254,7 @@ def _training(
         case=benchmark,
         scaling="weak",
         world_size=ranks,
-        nodes=system.nodes if system and not world else 1,
+        nodes=system.nodes if system else 1,
         repeat=0,
         seconds=seconds,
         throughput=samples / training_s if samples else None,

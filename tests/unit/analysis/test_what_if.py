@@ -143,10 +143,11 @@ def test_noisy_repeats_leave_a_bound_its_interval(bounds: Path) -> None:
     assert bound["speedup_hi"] > 1.2
 
 
-def test_a_bound_that_every_network_meets_says_nothing(bounds: Path) -> None:
+def test_a_bound_above_the_limit_of_every_network_says_that_limit(bounds: Path) -> None:
     rows = ask(bounds, "FROM what_if WHERE case_name = 'short' ORDER BY message_factor")
     trivial = [row | {"speedup_hi": 2.0} if row["is_bound"] else row for row in rows]
-    assert "twice the bandwidth, same latency: too noisy to say; half the" in what_if.sentence(trivial)
+    said = what_if.sentence(trivial)
+    assert "twice the bandwidth, same latency: at most 2×, the limit of any such network; half the" in said
 
 
 def test_a_bound_without_an_interval_says_about(bounds: Path) -> None:

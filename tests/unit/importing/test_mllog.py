@@ -156,6 +156,13 @@ def test_a_log_elsewhere_needs_the_number_of_gpus(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+def test_a_number_of_gpus_that_contradicts_the_system_is_refused(tmp_path: Path) -> None:
+    path = put(tmp_path, "box", text(events()))
+    assert read(path, world=8).rows[0].world_size == 8
+    with pytest.raises(InputError, match="systems/ says 8 GPUs, not 4: leave --world out"):
+        read(path, world=4)
+
+
 @pytest.mark.parametrize("tracked", [1.0, 100_000.0])
 def test_samples_that_the_logged_throughput_contradicts_are_not_known(tmp_path: Path, tracked: float) -> None:
     paths = put(tmp_path, "box", text(events()), text(events(tracked=tracked)))

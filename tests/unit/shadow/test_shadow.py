@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from dataclasses import replace
@@ -16,7 +15,7 @@ from bench.cli import group
 from bench.common.errors import InputError
 from bench.common.process import is_running
 from bench.shadow.records import Shadow, total_bytes
-from bench.shadow.shadow import shadow, shadow_of_script
+from bench.shadow.shadow import shadow, shadow_of_script, shadows, stage_ranks
 from tests.shadow_runs import PARAMETERS, runs
 
 
@@ -77,6 +76,65 @@ def test_offloaded_shards_and_their_optimizer_take_no_memory_of_the_gpu(tmp_path
     assert memory.total > of_all.activations + of_all.communication
 
 
+@pytest.mark.parametrize("strategy", ["pp", {"mesh": {"pp": 2}}, {"mesh": {"pp": 2, "tp": 2}}])
+def test_a_stage_receives_as_many_bytes_as_its_neighbour_sends(tmp_path: Path, strategy: object) -> None:
+    world = [2] if strategy == "pp" else [8]
+    keys = {"world": world, "batch_per_rank": 16, "train": {"accumulate": 2, "precision": "bf16"}}
+    (spec,) = runs(tmp_path, {"divided": {"strategy": strategy, "device": "cuda", **keys}})
+    first, last = (one for one in shadows([(spec, rank) for rank in stage_ranks(spec)]))
+    assert isinstance(first, Shadow)
+    assert isinstance(last, Shadow)
+    sent = {
+        op: [total_bytes(one for one in stage.messages if one.op == op) for stage in (first, last)]
+        for op in ("send", "recv")
+    }
+    assert sent["send"] == sent["recv"][::-1] != [0, 0]
+
+
+OFFLOADED = """
+from torch import nn
+import torch
+
+class Whole:
+    def model(self):
+        return nn.Sequential(*(nn.Linear(256, 256) for _ in range(8)))
+    def batch(self, places, keys):
+        return {"x": torch.zeros(len(places), 256)}
+    def loss(self, model, batch):
+        return model(batch["x"]).square().mean()
+
+class InParts(Whole):
+    def step(self, model, batch, step):
+        with step.forward():
+            loss = self.loss(model, batch)
+        step.backward(loss)
+        step.update()
+        return loss
+"""
+
+
+def test_what_an_offloaded_optimizer_makes_takes_no_memory_of_the_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model.py").write_text(OFFLOADED)
+    monkeypatch.chdir(tmp_path)
+    keys = {"world": [2], "device": "cuda", "train": {"accumulate": 1}, "data": {"source": "synthetic"}}
+    cases = {
+        f"{name.lower()}_{str(offloads).lower()}": {
+            **keys,
+            "strategy": {"fsdp": {"cpu_offload": offloads}},
+            "workload": {"name": f"./model.py:{name}"},
+        }
+        for name in ("Whole", "InParts")
+        for offloads in (False, True)
+    }
+    whole, offloaded, in_parts, in_parts_offloaded = (shadow(spec).memory for spec in runs(tmp_path, cases))
+    # AdamW's temporary tensors are as large as this rank's half of the parameters
+    assert whole.activations > whole.parameters > 2 * offloaded.activations
+    assert in_parts_offloaded == offloaded
+    assert in_parts == whole
+
+
 MODEL = """
 from torch import nn
 import torch
@@ -92,7 +150,9 @@ class Looks:
 """
 
 
-def test_a_model_that_reads_a_value_is_refused_with_the_line_of_the_read(tmp_path: Path) -> None:
+def test_a_model_that_reads_a_value_is_refused_with_the_line_of_the_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "model.py").write_text(MODEL)
     case = {
         "strategy": "ddp",
@@ -100,9 +160,9 @@ def test_a_model_that_reads_a_value_is_refused_with_the_line_of_the_read(tmp_pat
         "workload": {"name": "./model.py:Looks"},
         "data": {"source": "synthetic"},
     }
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
     (spec,) = runs(tmp_path, {"looks": case})
-    remedy = "remove it, or read after the third step only"
+    remedy = "remove it"
     with pytest.raises(
         InputError, match=rf"looks: .*model\.py, line 12: the code reads a value .*: {remedy}$"
     ):
@@ -137,11 +197,11 @@ class Counted(Layers):
 
 
 def test_buckets_come_after_the_computation_of_their_gradients_even_if_it_has_no_flops(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "model.py").write_text(PRODUCTS)
     case = {"strategy": {"ddp": {"bucket_cap_mb": 2}}, "world": [8], "data": {"source": "synthetic"}}
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
     names = ("Layers", "Counted")
     cases = {
         name.lower(): {**case, "workload": {"name": f"./model.py:{name}"}, "train": {"accumulate": 1}}
@@ -228,12 +288,26 @@ def test_a_script_that_cannot_go_on_is_refused(tmp_path: Path, before: str, afte
         shadow_of_script(script(tmp_path, SCRIPT.replace(before, after)), world_size=16, ranks_per_node=8)
 
 
+def test_a_group_without_a_name_is_shown_by_its_ranks(tmp_path: Path) -> None:
+    group = "group = dist.new_group([0, 2])\nothers = dist.new_group([0, 1, 3])\n"
+    joined = SCRIPT.replace("model = Dis", f"{group}model = Dis")
+    reduces = "optimizer.step()\n    dist.all_reduce(batch, group=group)\n    dist.broadcast(batch, 0, group=others)"
+    words = script(tmp_path, joined.replace("optimizer.step()", reduces))
+    found = shadow_of_script(words, world_size=4, ranks_per_node=2)
+    sent = {(one.op, one.group, one.group_size, one.group_nodes) for one in found.messages}
+    assert sent == {
+        ("all_reduce", "world", 4, 2),
+        ("all_reduce", "ranks 0-2 by 2", 2, 2),
+        ("broadcast", "ranks 0, 1, 3", 3, 2),
+    }
+
+
 def test_a_process_that_a_script_started_ends_with_its_shadow(tmp_path: Path) -> None:
     started = tmp_path / "started"
     begins = "import subprocess\nhelper = subprocess.Popen(['sleep', '1000'])\n"
     writes = f"open({str(started)!r}, 'w').write(str(helper.pid))\n"
     words = script(tmp_path, begins + writes + SCRIPT)
-    found = shadow_of_script(words, world_size=4, ranks_per_node=2, timeout_s=60)
+    found = shadow_of_script(words, world_size=4, ranks_per_node=2)
     assert found.messages
     until_s = time.monotonic() + 60
     while (running := is_running(int(started.read_text()))) and time.monotonic() < until_s:

@@ -9,29 +9,28 @@ from bench.shadow.memory import StorageLog
 
 
 @pytest.fixture
-def logged() -> tuple[StorageLog, int]:
-    """The log of a step with 400 bytes of parameters, 80 and then 40 of activations, and 1,000 for its optimizer; and
-    the moment at which backward ends."""
+def logged() -> tuple[StorageLog, range]:
+    """The log of a step with 400 bytes of parameters, 80 of activations, and 1,000 that its optimizer makes; and the
+    moments of the optimizer."""
     with StorageLog() as log:
         parameters = torch.zeros(100)
         log.tell([parameters], "parameters")
         log.begin()
-        forward = torch.zeros(20)
-        del forward
-        backward = torch.zeros(10)
-        del backward
-        ended = log.moment()
+        backward_ends = log.moment()
         temporary = torch.zeros(250)
         del temporary
-    return log, ended
+        update = range(backward_ends, log.moment())
+        kept = torch.zeros(20)
+        del kept
+    return log, update
 
 
-def test_the_peak_is_where_most_bytes_are_alive(logged: tuple[StorageLog, int]) -> None:
+def test_the_peak_is_where_most_bytes_are_alive(logged: tuple[StorageLog, range]) -> None:
     log, _ = logged
     assert (log.peak().parameters, log.peak().activations) == (400, 1000)
 
 
-def test_what_comes_after_a_moment_does_not_count(logged: tuple[StorageLog, int]) -> None:
-    log, ended = logged
-    memory = log.peak(until=ended, without=["parameters"])
+def test_kinds_and_what_was_made_at_some_moments_can_be_left_out(logged: tuple[StorageLog, range]) -> None:
+    log, update = logged
+    memory = log.peak(without=["parameters"], without_made_in=[update])
     assert (memory.parameters, memory.activations) == (0, 80)

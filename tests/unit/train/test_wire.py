@@ -30,7 +30,11 @@ def train(folder: Path, strategy: str, factors: list[float], *words: str) -> Ran
         )
         for rank in range(2)
     ]  # fmt: skip
-    said = [rank.communicate(timeout=240)[1] for rank in ranks]
+    try:
+        said = [rank.communicate(timeout=600)[1] for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
     assert [rank.returncode for rank in ranks] == [0, 0], said
     return Ranks([json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)], factors)
 
