@@ -105,7 +105,7 @@ def show(
         terminal.say(out, printable(warning), "yellow")
     lost = main_loss if len(largest(points)) == 1 else main_loss_of
     closing = [
-        headline(points, machine=machine.sentence(of_machine)),
+        target.of_throughput(headline(points, machine=machine.sentence(of_machine)), to_target),
         lost(points, lost_efficiency.explained(losses)),
     ]
     terminal.say(out, " ".join(filter(None, closing)), "bold")

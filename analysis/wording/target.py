@@ -70,8 +70,23 @@ def sentence(rows: list[Row], name: Name = str) -> str:
     parts = ", ".join(f"{words} {factor(row, key)}" for key, words in FACTORS.items() if factor(row, key))
     return (
         f"{size_of(row, name)} reaches {target([row])} with an efficiency of {efficiency(row)} against "
-        f"{name(row['baseline_case'])} on {row['baseline_workers']:,}: {parts}."
+        f"{name(row['baseline_case'])} on {row['baseline_workers']:,}: {parts}.{_seconds(row, rows)}"
     )
+
+
+def of_throughput(said: str, rows: Iterable[Row]) -> str:
+    """A sentence that says what is faster; marked as one on throughput if the session trains to a target, because more
+    throughput may need longer to it."""
+    return f"Throughput: {said}" if said and largest(rows) is not None else said
+
+
+def _seconds(row: Row, rows: Iterable[Row]) -> str:
+    """The times to the target of the size and of its baseline; empty if one is unknown."""
+    of_baseline = (row["baseline_case"], row["baseline_workers"])
+    base = next((one for one in rows if (one["case_name"], one["workers"]) == of_baseline), None)
+    if base is None or row["seconds"] is None or base["seconds"] is None:
+        return ""
+    return f" It takes {number_text(row['seconds'], 3)} s instead of {number_text(base['seconds'], 3)} s."
 
 
 def censored(rows: Iterable[Row], name: Name = str) -> Iterator[str]:

@@ -170,7 +170,16 @@ class SuiteOrCommand(click.Command):
         from bench.common.errors import InputError
 
         at = args.index("--") if "--" in args else len(args)
-        left = super().parse_args(ctx, args[:at])
+        name, dashes = ctx.info_name, "give a command after two dashes, as in"
+        try:
+            left = super().parse_args(ctx, args[:at])
+        except click.UsageError as error:
+            if at == len(args) and "unexpected extra argument" in error.message:
+                raise InputError(f"{error.message} {dashes} `bench {name} -- python train.py`") from None
+            raise
+        if str(ctx.params["suite"]).endswith(".py"):
+            script = ctx.params["suite"]
+            raise InputError(f"{script} is no suite: {dashes} `bench {name} -- python {script}`")
         suite, words = ctx.params["suite"], tuple(args[at + 1 :])
         if suite is not None and words:
             raise InputError(

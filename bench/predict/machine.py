@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any
 
+from bench.common.byte_sizes import size_text
 from bench.common.errors import InputError
 from bench.predict.network import Fabric, Line, given_fabric
 from bench.predict.one_rank import OneRank, Phases, phases_of, runs_alike
@@ -100,7 +101,7 @@ class Machine:
             return self.given_memory_bytes
         return local_memory(spec.device_type, spec.ranks_per_node)
 
-    def sources(self, device: str, specs: Sequence[RunSpec]) -> tuple[str, str]:
+    def sources(self, device: str, specs: Sequence[RunSpec]) -> tuple[str, ...]:
         """Where the figures of a type of device come from, or how to get them. `specs`: the predicted runs on it."""
         fabric, measured = self.fabrics[device], self.measured[device]
         sessions = measured.matmul_sessions
@@ -130,7 +131,18 @@ class Machine:
             ours = ", ".join(sorted({one.session_id for runs in used for one in runs}))
             others = "" if all(used) else f"; of other cases {computation}"
             computation = f"as measured on one rank in {ours}{others}"
-        return f"network: {network}", f"computation: {computation}"
+        return (
+            f"network: {network}",
+            f"computation: {computation}",
+            f"memory of a rank: {self._memory_source(device)}",
+        )
+
+    def _memory_source(self, device: str) -> str:
+        if self.given_memory_bytes is not None:
+            return f"{size_text(self.given_memory_bytes)}, as given"
+        if device == "cuda":
+            return "that of the smallest GPU here; for another machine give --memory"
+        return "its share of the memory that is free here; for another machine give --memory"
 
 
 def machine(options: Mapping[str, Any], measured: Mapping[str, Measured], cpus_per_node: int) -> Machine:

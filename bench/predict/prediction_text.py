@@ -66,13 +66,13 @@ def _table(sizes: list[Prediction]) -> list[str]:
 
 
 def _problems(sizes: list[Prediction]) -> list[str]:
-    """Each once: sizes that cannot be predicted for the same reason share a line."""
-    texts = (
-        f"{_of_ranks(one)}: {one.problem}" if one.memory is not None else f"no prediction: {one.problem}"
-        for one in sizes
-        if one.problem is not None
-    )
-    return list(dict.fromkeys(texts))
+    """Sizes with the same problem share a line."""
+    found: dict[str, list[str]] = {}
+    for one in sizes:
+        if one.problem is not None:
+            text = one.problem if one.memory is not None else f"no prediction: {one.problem}"
+            found.setdefault(text, []).append(one.spec.world_text)
+    return [f"{', '.join(ranks)} rank{'s' * (ranks != ['1'])}: {text}" for text, ranks in found.items()]
 
 
 def _stages(sizes: list[Prediction]) -> list[str]:

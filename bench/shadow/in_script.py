@@ -5,6 +5,7 @@ learns the order of gradients in them."""
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import resource
@@ -30,6 +31,7 @@ from bench.shadow.memory import StorageLog
 from bench.shadow.messages import as_message
 
 _FIRST_STEPS = 2
+_KEPT = "what the script keeps between steps is on the device; a data set in host memory takes none of it"
 
 
 def begin(job_json: str) -> None:
@@ -42,6 +44,7 @@ def begin(job_json: str) -> None:
     _join_a_fake_group(job["world_size"])
     quicken_fsdp()
     sys.excepthook = script.failed
+    atexit.register(script.ended_early)
     script.enter()
 
 
@@ -73,6 +76,8 @@ class _Script:
         self._buffers: list[weakref.ref[torch.Tensor]] = []
         self._first: weakref.ref[torch.optim.Optimizer] | None = None
         self._steps = 0
+        self._first_kept: set[int] = set()
+        """Storages that exist after the first step."""
         self._began = perf_counter()
 
     def enter(self) -> None:
@@ -92,6 +97,10 @@ class _Script:
             remedy = ": a shadow has no GPU: choose the device by torch.cuda.is_available()"
         sys.__excepthook__(kind, error, trace)
         self._end({"problem": f"{where}{describe(error)}{remedy}"})
+
+    def ended_early(self) -> None:
+        """At the end of a script that has not taken enough steps."""
+        self._answer.write_text(json.dumps({"steps": self._steps}))
 
     def _value_needed(self, error: ValueNeededError) -> NoReturn:
         # the script might catch an exception
@@ -121,6 +130,8 @@ class _Script:
         self._log.tell((buffer() for buffer in self._buffers), "buffers")
         if self._steps > _FIRST_STEPS:
             self._end(self._found(optimizer))
+        if self._steps == 1:
+            self._first_kept = self._log.alive()
         self._messages.restart()
         self._log.begin()
 
@@ -134,18 +145,20 @@ class _Script:
             )
             for one in self._messages.sent
         ]
+        self._log.tell_kept(self._first_kept & self._log.alive())
+        memory = self._log.peak()
         return {
             "rank": 0,
             "stages": None,
             "seconds": perf_counter() - self._began,
             "ram_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
-            "notes": (),
+            "notes": [_KEPT] * (memory.kept > 0),
             "parameters": sum(
                 getattr(one, "_local_tensor", one).numel() for one in self._parameters(optimizer)
             ),
             "model_parameters": None,
             "messages": [vars(one) for one in messages],
-            "memory": vars(self._log.peak()),
+            "memory": vars(memory),
         }
 
     @staticmethod

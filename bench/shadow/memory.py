@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_iter
 from bench.measure.messages import unwraps_first
 from bench.shadow.records import PeakMemory
 
-Kind = Literal["parameters", "buffers", "optimizer", "gradients", "communication", "activations"]
+Kind = Literal["parameters", "buffers", "optimizer", "gradients", "communication", "kept", "activations"]
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 """A storage of several kinds counts as the first of them."""
 
@@ -70,6 +70,15 @@ class StorageLog(TorchDispatchMode):
             if tensor is not None:
                 local = getattr(tensor, "_local_tensor", tensor)
                 self._tell(self._number(local.untyped_storage()), kind)
+
+    def alive(self) -> set[int]:
+        """Numbers of the storages that exist."""
+        return set(self._bytes)
+
+    def tell_kept(self, numbers: Iterable[int]) -> None:
+        """Those of these storages that are of no other kind are kept between steps."""
+        for number in numbers:
+            self._tell(number, "kept")
 
     def begin(self) -> None:
         """The peak is that of what follows, with what is alive now."""

@@ -155,13 +155,25 @@ def shadow_of_script(
             "asker": os.getpid(),
         }
         done = _run(words, _script_environment(job, variables or {}), name, timeout_s, cwd=cwd)
-        if not answer.exists():
-            why = f": {_last_line(done)}" if done.returncode and done.stderr.strip() else ""
-            raise InputError(
-                f"{name}: it ended with exit code {done.returncode} before the third step of an optimizer{why}: "
-                "start the script by its own Python, without torchrun, and give it data for three steps"
-            )
-        return _shadow(json.loads(answer.read_text()), name)
+        said = json.loads(answer.read_text()) if answer.exists() else {}
+        if said.keys() <= {"steps"}:
+            raise InputError(f"{name}: {_too_few_steps(done, said.get('steps', 0))}")
+        return _shadow(said, name)
+
+
+def _too_few_steps(done: subprocess.CompletedProcess[str], steps: int) -> str:
+    """Why a script has no shadow that ended before its third step."""
+    why = f": {_last_line(done)}" if done.returncode and done.stderr.strip() else ""
+    if not steps:
+        return (
+            f"it ended with exit code {done.returncode} before the first step of an optimizer{why}: start the script "
+            "by its own Python, without torchrun"
+        )
+    counted = f"{steps} step{'s' * (steps > 1)} of an optimizer"
+    return (
+        f"it ended with exit code {done.returncode} after {counted}, and a shadow needs three{why}: give each rank "
+        "more data, or choose fewer ranks"
+    )
 
 
 def _script_environment(job: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, str]:

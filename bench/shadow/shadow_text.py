@@ -17,8 +17,9 @@ def lines(title: str, shadows: Sequence[Shadow]) -> list[str]:
         found += ["", *_one(one)]
     for note in dict.fromkeys(note for one in shadows for note in one.notes):
         found.append(f"assumed: {note}")
-    seconds, ram_bytes = sum(one.seconds for one in shadows), max(one.ram_bytes for one in shadows)
-    return [*found, f"took {seconds:.0f} s and {size_text(ram_bytes)} of RAM"]
+    seconds, ram_bytes = max(one.seconds for one in shadows), max(one.ram_bytes for one in shadows)
+    each = "each took at most" if len(shadows) > 1 else "took"
+    return [*found, f"{each} {seconds:.0f} s and {size_text(ram_bytes)} of RAM"]
 
 
 def _one(shadow: Shadow) -> list[str]:

@@ -24,6 +24,7 @@ from analysis.wording.headline import faster, headline, undecided
 from analysis.wording.machine import sentence
 from analysis.wording.other_answers import other_answers
 from analysis.wording.plain_text import counted
+from analysis.wording.target import of_throughput
 
 _LONGEST_NAME = 32
 """Characters of a name in a sentence."""
@@ -37,6 +38,7 @@ def first_screen(contents: Contents, others: Mapping[str, str] = MappingProxyTyp
     """The first screen. `others` maps file names of related pages to titles."""
     session, points, found = contents.session, contents.rows("summary"), contents.rows("findings")
     losses = lost_efficiency.explained(contents.rows("losses"))
+    to_target = contents.rows("target_efficiency")
     counts = Counter(row["status"] for row in contents.rows("not_ok") if row["status"] != "skipped")
     has_reasons = not contents.charts["efficiency_loss"].is_empty()
     table = answer_table(points, losses, has_chart=shows_curve(contents), has_reasons=has_reasons)
@@ -46,9 +48,11 @@ def first_screen(contents: Contents, others: Mapping[str, str] = MappingProxyTyp
         links={"index.html": "All sessions", **others},
         title=session["title"] or session["suite"],
         facts=list(_facts(session, points)),
-        headline=trusted(unbroken(headline(points, _name, sentence(contents.machine, text)))),
+        headline=trusted(
+            unbroken(of_throughput(headline(points, _name, sentence(contents.machine, text)), to_target))
+        ),
         answers=[trusted(unbroken(one)) for one in _other_answers(contents)],
-        certain=trusted(unbroken(_certain(found, points))),
+        certain=trusted(unbroken(_certain(found, points, to_target))),
         undecided=trusted(unbroken(undecided(points, _name))),
         imported_from="" if session["imported"] is None else imported_from(session),
         busy=busy(found),
@@ -88,13 +92,13 @@ def shows_curve(contents: Contents) -> bool:
     return 0 < len(sizes) <= MOST_CASES and max(sizes) > 2
 
 
-def _certain(found: list[Row], points: list[Row]) -> str:
+def _certain(found: list[Row], points: list[Row], to_target: list[Row]) -> str:
     """The gravest finding that is certain and costs time; without one, which cases are certainly faster or slower."""
     for row in found:
         if row["certainty"] == "shown" and row["cost"] and row["severity"] != "notice":
             place = " ".join(_name(part) for part in (row["case_name"], row["placement"]) if part)
             return f"{place}{': ' if place else ''}{text(row['short_evidence'])}."
-    return faster(points, _name)
+    return of_throughput(faster(points, _name), to_target)
 
 
 def _facts(session: Row, points: list[Row]) -> Iterator[Markup | str]:

@@ -273,19 +273,26 @@ def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) ->
         ),
         (
             "1_000_000",
-            "1 if print('ends', file=sys.stderr) else 1",
-            "ended with exit code 0 before the third step of an optimizer: start the script by its own Python",
+            "1",
+            "ended with exit code 0 after 1 step of an optimizer, and a shadow needs three: give each rank more data",
         ),
         (
             "1_000_000",
             "1 if print('ends', file=sys.stderr) else sys.exit(3)",
-            "ended with exit code 3 before the third step of an optimizer: ends: start the script by its own Python",
+            "ended with exit code 3 before the first step of an optimizer: ends: start the script by its own Python",
         ),
     ],
 )
 def test_a_script_that_cannot_go_on_is_refused(tmp_path: Path, before: str, after: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         shadow_of_script(script(tmp_path, SCRIPT.replace(before, after)), world_size=16, ranks_per_node=8)
+
+
+def test_a_data_set_of_a_script_is_no_activation(tmp_path: Path) -> None:
+    found = shadow_of_script(script(tmp_path, SCRIPT), world_size=2, ranks_per_node=2)
+    assert found.memory.kept == 4 * 1_000_000 * 64
+    assert 0 < found.memory.activations < 2**20
+    assert len(found.notes) == 1
 
 
 def test_a_group_without_a_name_is_shown_by_its_ranks(tmp_path: Path) -> None:
@@ -380,7 +387,7 @@ def test_a_case_that_cannot_be_shadowed_leaves_the_others_theirs(tmp_path: Path)
 def test_a_command_without_data_for_one_size_has_the_shadow_of_another(tmp_path: Path) -> None:
     words = script(tmp_path, SCRIPT.replace("1_000_000", "32"))  # four steps of 2 ranks, one step of 8
     done = CliRunner().invoke(group, ["shadow", "--world", "8,2", "--timeout", "300", "--", *words])
-    assert "before the third step of an optimizer" in str(done.exception)
+    assert "a shadow needs three" in str(done.exception)
     assert " on 2 ranks\n" in done.stdout
     assert "all_reduce" in done.stdout
     assert " on 8 ranks" not in done.stdout
