@@ -153,7 +153,7 @@ def main() -> None:
 
 def _of_usage(error: click.ClickException) -> str:
     """WHERE: what happened, and how to see what is allowed."""
-    message = error.format_message().strip()
+    message = error.format_message().replace("\n\t", " ").strip()
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:
         return message

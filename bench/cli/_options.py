@@ -175,7 +175,9 @@ class SuiteOrCommand(click.Command):
             left = super().parse_args(ctx, args[:at])
         except click.UsageError as error:
             if at == len(args) and "unexpected extra argument" in error.message:
-                raise InputError(f"{error.message} {dashes} `bench {name} -- python train.py`") from None
+                raise InputError(
+                    f"there is more than one suite: {dashes} `bench {name} -- python train.py`"
+                ) from None
             raise
         if str(ctx.params["suite"]).endswith(".py"):
             script = ctx.params["suite"]

@@ -80,6 +80,18 @@ def test_a_wrong_argument_is_an_error_of_the_same_style(
             "error: bench run: invalid value for '--repeats': 'many' is not a valid",
         ),
         (["compare"], "error: bench compare: missing argument 'A'."),
+        (
+            ["reference"],
+            "error: bench reference: missing argument '{list|load}'. Choose from: list, load. `bench",
+        ),
+        (
+            ["shadow", "train.py"],
+            "error: train.py is no suite: give a command after two dashes, as in `bench shadow --",
+        ),
+        (
+            ["predict", "smoke", "python", "train.py"],
+            "error: there is more than one suite: give a command after two",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(
