@@ -122,8 +122,8 @@ class Machine:
             )
         else:
             computation = (
-                "not known; measure one rank with `bench suite SUITE --world 1`, an upper bound with "
-                "`bench suite matmul`, or give --tflops"
+                "not known; measure one rank, as with a case of strategy single and `bench suite SUITE --world 1`, an "
+                "upper bound with `bench suite matmul`, or give --tflops"
             )
         measures = of_scripts or self.given_tflops is None
         used = [runs_alike(spec, measured.ranks) for spec in specs] if measures else []

@@ -75,7 +75,8 @@ class Layout:
         product = " x ".join(map(str, self.shape))
         return (
             f"a mesh of {' x '.join(DIMENSIONS)} = {product} has {prod(self.shape)} "
-            f"rank{'s' * (prod(self.shape) > 1)}, but world is {world_size}"
+            f"rank{'s' * (prod(self.shape) > 1)}, but world is {world_size}: choose a world that the dimensions "
+            "divide, and leave out dp_shard, which then gets the ranks that the others leave"
         )
 
     def _uneven_experts(self) -> str | None:
