@@ -17,6 +17,7 @@ from bench.cli._options import (
     timeout_option,
 )
 from bench.cli._output import say
+from bench.common.errors import InputError
 
 if TYPE_CHECKING:
     from bench.predict.machine import Measured
@@ -85,9 +86,11 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
         click.echo(
             json.dumps({"machine": sources, "predictions": [one.to_json() for one in found]}, indent=1)
         )
-        return
-    say("\n".join(sources))
-    click.echo("\n".join(["", *lines(found)]))  # a line of a table is not wrapped
+    else:
+        say("\n".join(sources))
+        click.echo("\n".join(["", *lines(found)]))  # a line of a table is not wrapped
+    if all(one.memory is None for one in found):
+        raise InputError("nothing can be predicted: the lines above say why")
 
 
 def _measured(results: str | None) -> dict[str, Measured]:

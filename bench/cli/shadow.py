@@ -39,5 +39,8 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
         click.echo(json.dumps([one.to_json() for one in found], indent=1))
     elif shown := [one for one in found if not one.is_refused]:
         say("\n\n".join("\n".join(one.lines()) for one in shown))
-    if refused := dict.fromkeys(one.problem for one in found if one.is_refused):
+    refused = dict.fromkeys(one.problem for one in found if one.is_refused)
+    if not refused and not any(one.shadows for one in found):
+        raise InputError("nothing has a shadow: the lines above say why")
+    if refused:
         raise InputError("\n".join(filter(None, refused)))

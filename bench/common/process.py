@@ -49,7 +49,8 @@ def kill_group(pid: int) -> None:
 
 
 def kill_session(leader: int) -> None:
-    """SIGKILL every process of the session that `leader` leads, in all its groups."""
+    """SIGKILL every process of the session that `leader` leads, in all its groups; one that has made a
+    session of its own lives on."""
     killed: set[int] = set()
     while members := {pid for pid, fields in _processes() if int(fields[3]) == leader} - killed:
         for pid in members:

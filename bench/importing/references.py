@@ -95,6 +95,10 @@ def add(reference: Reference, results: Path) -> bool:
     check([reference], results)
     if reference.is_in(results):
         return False
+    if (results / reference.session_id).exists():
+        raise InputError(
+            f"{results / reference.session_id} exists and is no session: remove it, then load again"
+        )
     import_session(
         ImportRequest(
             files=(str(reference.path),),

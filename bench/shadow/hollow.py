@@ -51,8 +51,8 @@ _READING_METHODS = {torch.Tensor.tolist, torch.Tensor.numpy, torch.Tensor.__arra
 _OVERFLOW_CHECK = _ATEN._amp_foreach_non_finite_check_and_unscale_.default
 
 
-class ValueNeededError(RuntimeError):
-    """The code reads a value that no one has computed."""
+class ValueNeededError(BaseException):
+    """The code reads a value that no one has computed. Code that catches an Exception must not hide it."""
 
     def __init__(self, operation: str) -> None:
         self.operation = operation
@@ -128,11 +128,18 @@ class Hollow(TorchDispatchMode):
     def __enter__(self) -> Hollow:
         self._methods.__enter__()  # type: ignore[no-untyped-call]
         super().__enter__()  # type: ignore[no-untyped-call]
+        self._save = torch.save
+        torch.save = torch.serialization.save = self._refuse_to_save
         return self
 
     def __exit__(self, *error: Any) -> None:
+        torch.save = torch.serialization.save = self._save
         super().__exit__(*error)  # type: ignore[no-untyped-call]
         self._methods.__exit__(*error)  # type: ignore[no-untyped-call]
+
+    def _refuse_to_save(self, *_: Any, **__: Any) -> NoReturn:
+        """Takes the place of torch.save, which would write a checkpoint without values over a good one."""
+        self._needed(ValueNeededError("torch.save"))
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -175,7 +182,7 @@ class Hollow(TorchDispatchMode):
             self._written(func, args, kwargs, written)
             found = tuple(_argument(func, args, kwargs, one) for one in returned if one is not None)
             return found[0] if len(found) == 1 else found or None
-        results = self._results_of(func, args, kwargs)
+        results = self._results_of(func, args, kwargs, unknown=unknown)
         if results is None:  # it has no rule for shapes: its values are computed, and mean nothing
             made = func(*args, **kwargs)
             if unknown:
@@ -193,8 +200,8 @@ class Hollow(TorchDispatchMode):
         )
         return found if isinstance(results.made, tuple) else found[0]
 
-    def _results_of(self, func: OpOverload, args: Any, kwargs: Any) -> _Results | None:
-        """Null if the operation has no rule for shapes."""
+    def _results_of(self, func: OpOverload, args: Any, kwargs: Any, *, unknown: bool) -> _Results | None:
+        """Null if the operation has no rule for shapes, or reads values that are known."""
         key = (func, _shape_of(args), _shape_of(tuple(kwargs.items())))
         try:
             return self._results[key]
@@ -204,6 +211,12 @@ class Hollow(TorchDispatchMode):
         try:
             results = _Results(func(*shapes.of(args), **shapes.of_keywords(kwargs)), shapes)
         except NotImplementedError:
+            return None
+        except RuntimeError as error:
+            if "cannot be called on meta tensors" not in str(error):
+                raise
+            if unknown:
+                self._needed(ValueNeededError(str(func)))
             return None
         with suppress(TypeError):
             self._results[key] = results

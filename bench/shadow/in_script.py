@@ -76,6 +76,7 @@ class _Script:
         self._buffers: list[weakref.ref[torch.Tensor]] = []
         self._first: weakref.ref[torch.optim.Optimizer] | None = None
         self._steps = 0
+        self._sent_before_backward_ended = 0
         self._first_kept: set[int] = set()
         """Storages that exist after the first step."""
         self._began = perf_counter()
@@ -84,7 +85,13 @@ class _Script:
         register_module_buffer_registration_hook(lambda _module, _name, buffer: self._registered(buffer))
         register_optimizer_step_pre_hook(lambda optimizer, _args, _keys: self._step_begins(optimizer))
         register_optimizer_step_post_hook(lambda optimizer, _args, _keys: self._step_ended(optimizer))
-        torch.save = self._refuse_to_save
+        backward = torch.autograd.backward
+
+        def and_note(*args: Any, **keys: Any) -> None:
+            backward(*args, **keys)
+            self._sent_before_backward_ended = len(self._messages.sent)
+
+        torch.autograd.backward = and_note
         for mode in (self._hollow, self._messages, self._log):
             mode.__enter__()
 
@@ -105,10 +112,6 @@ class _Script:
     def _value_needed(self, error: ValueNeededError) -> NoReturn:
         # the script might catch an exception
         self._end({"problem": error.text(of_script=True)})
-
-    def _refuse_to_save(self, *_: Any, **__: Any) -> NoReturn:
-        """Takes the place of torch.save, which would write a checkpoint without values over a good one."""
-        self._value_needed(ValueNeededError("torch.save"))
 
     def _registered(self, buffer: torch.Tensor | None) -> None:
         if buffer is not None:
@@ -140,10 +143,10 @@ class _Script:
             as_message(
                 one,
                 self._ranks_per_node,
-                phase="optimizer" if one.mark else one.phase,
+                phase="optimizer" if one.mark or number >= self._sent_before_backward_ended else one.phase,
                 computed_before=self._messages.computed_before(one),
             )
-            for one in self._messages.sent
+            for number, one in enumerate(self._messages.sent)
         ]
         self._log.tell_kept(self._first_kept & self._log.alive())
         memory = self._log.peak()

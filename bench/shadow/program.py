@@ -82,7 +82,10 @@ class _Child:
         os.setpgid(0, 0)
         die_with_parent(program)
         name_process("shadow rank")
-        print(json.dumps(_answer(json.loads(question))), file=self._file, flush=True)
+        rank = os.getpid()
+        answer = _answer(json.loads(question))
+        if os.getpid() == rank:  # not in a process that a model has forked
+            print(json.dumps(answer), file=self._file, flush=True)
         os._exit(0)  # without waiting for threads of a user's code
 
     def end(self) -> dict[str, Any]:
@@ -109,8 +112,8 @@ class _Child:
 def took_too_long(limit_s: float) -> str:
     """The problem of a shadow that was stopped after that time."""
     return (
-        f"the shadow did not finish within {limit_s:g} s: choose a smaller model, or fewer micro-batches, or set a "
-        "longer --timeout"
+        f"the shadow did not finish within {limit_s:g} s: choose a smaller model, fewer micro-batches or "
+        "fewer ranks, or set a longer --timeout"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from bench.common.byte_sizes import size_text
+from bench.common.byte_sizes import size_text, three_digits
 from bench.common.terminal import aligned
 from bench.shadow.records import Shadow
 
@@ -19,7 +19,7 @@ def lines(title: str, shadows: Sequence[Shadow]) -> list[str]:
         found.append(f"assumed: {note}")
     seconds, ram_bytes = max(one.seconds for one in shadows), max(one.ram_bytes for one in shadows)
     each = "each took at most" if len(shadows) > 1 else "took"
-    return [*found, f"{each} {seconds:.0f} s and {size_text(ram_bytes)} of RAM"]
+    return [*found, f"{each} {three_digits(seconds)} s and {size_text(ram_bytes)} of RAM"]
 
 
 def _one(shadow: Shadow) -> list[str]:

@@ -161,7 +161,7 @@ def test_what_has_no_step_or_no_batch_says_so(
     command = ["predict", suite, "--results", str(tmp_path), "--world", "2"]
     command += ["--case", "largest_ddp~checkpointing=false"] if suite == "batch_sweep" else []
     done = one_process.run(*command)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 2, done.stderr
     assert said in done.stdout
 
 
@@ -231,6 +231,15 @@ def test_the_memory_of_a_pipeline_is_that_of_the_stage_that_needs_most(
     first, last = (sum(one["memory"].values()) for one in run["shadows"])
     assert last > 1.5 * first
     assert (pp["memory_rank"], pp["memory_per_rank_bytes"]["total"]) == (1, last)
+
+
+@pytest.mark.parametrize("command", ["predict", "shadow"])
+def test_if_no_size_can_be_predicted_the_command_fails(
+    meshes: list[str], one_process: OneProcess, command: str
+) -> None:
+    done = one_process.run(command, "mesh_sweep", "--quick", "--case", "tp", "--world", "3")
+    assert done.returncode == 2
+    assert "heads 4 does not divide among 3 ranks" in done.stdout + done.stderr
 
 
 def test_a_size_that_does_not_fit_is_named_though_a_larger_one_cannot_be_predicted(

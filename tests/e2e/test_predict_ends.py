@@ -37,6 +37,11 @@ class Killed(Sound):
     def loss(self, model, batch):
         os.kill(os.getpid(), signal.SIGKILL)
 
+class Forks(Sound):
+    def loss(self, model, batch):
+        os.fork()
+        return super().loss(model, batch)
+
 class Loops(Sound):
     def loss(self, model, batch):
         own = subprocess.Popen(["sleep", "600"], process_group=0)
@@ -68,9 +73,10 @@ def problems_of(model: Path, *names: str) -> list[str | None]:
 def test_a_model_that_ends_its_process_is_named_and_the_others_are_answered(model: Path) -> None:
     ends = "the process of the shadow ended early"
     remedy = "run the case on one rank, as with `bench suite SUITE --world 1`, to see why"
-    assert problems_of(model, "Leaves", "Killed", "Sound") == [
+    assert problems_of(model, "Leaves", "Killed", "Sound", "Forks") == [
         f"leaves: {ends} (exit code 0): {remedy}",
         f"killed: {ends} (signal 9): its code ended it, or memory ran out: {remedy}",
+        None,
         None,
     ]
 

@@ -226,6 +226,9 @@ def _training(
     begin, end = min(event.time_s for event in begins), max(event.time_s for event in ends)
     if end <= begin:
         problems.add(place, "run_stop is not after run_start")
+        return None
+    if max(event.time_s for event in begins) > min(event.time_s for event in ends):
+        problems.add(place, "has several trainings, one after the other: give each a file of its own")
     if end - begin > LARGEST_S:
         problems.add(place, f"the run takes {end - begin:,.0f} s: {LARGEST_S:,.0f} s at most")
     benchmark = _text(events, "submission_benchmark").lower()

@@ -156,6 +156,12 @@ def test_a_log_elsewhere_needs_the_number_of_gpus(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+def test_several_trainings_in_a_file_are_refused(tmp_path: Path) -> None:
+    later = [one | {"time_ms": one["time_ms"] + 10_000_000} for one in events()]
+    with pytest.raises(InputError, match="has several trainings, one after the other: give each a file"):
+        read(put(tmp_path, "box", text(events() + later)))
+
+
 def test_a_number_of_gpus_that_contradicts_the_system_is_refused(tmp_path: Path) -> None:
     path = put(tmp_path, "box", text(events()))
     assert read(path, world=8).rows[0].world_size == 8

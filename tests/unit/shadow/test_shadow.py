@@ -150,10 +150,22 @@ class Looks:
 """
 
 
+@pytest.mark.parametrize(
+    "reads",
+    [
+        "out.max().item()",
+        "torch.allclose(out, out)",
+        "torch.save(out, 'last.pt')",
+        "torch.serialization.save(out, 'last.pt')",
+    ],
+)
 def test_a_model_that_reads_a_value_is_refused_with_the_line_of_the_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: str
 ) -> None:
-    (tmp_path / "model.py").write_text(MODEL)
+    in_vain = (
+        f"try:\n            out.mean() * {reads}\n        except Exception:\n            return out.mean()"
+    )
+    (tmp_path / "model.py").write_text(MODEL.replace("return out.mean() * out.max().item()", in_vain))
     case = {
         "strategy": "ddp",
         "world": [8],
@@ -164,9 +176,10 @@ def test_a_model_that_reads_a_value_is_refused_with_the_line_of_the_read(
     (spec,) = runs(tmp_path, {"looks": case})
     remedy = "remove it"
     with pytest.raises(
-        InputError, match=rf"looks: .*model\.py, line 12: the code reads a value .*: {remedy}$"
+        InputError, match=rf"looks: .*model\.py, line 13: the code reads a value .*: {remedy}$"
     ):
         shadow(spec)
+    assert not (tmp_path / "last.pt").exists()
 
 
 PRODUCTS = """
@@ -286,6 +299,17 @@ def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) ->
 def test_a_script_that_cannot_go_on_is_refused(tmp_path: Path, before: str, after: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         shadow_of_script(script(tmp_path, SCRIPT.replace(before, after)), world_size=16, ranks_per_node=8)
+
+
+def test_gradients_that_a_script_averages_itself_are_sent_after_backward(tmp_path: Path) -> None:
+    plain = SCRIPT.replace("DistributedDataParallel(nn.Linear(64, 64))", "nn.Linear(64, 64)")
+    averages = "loss.backward()\n    for one in model.parameters():\n        dist.all_reduce(one.grad)"
+    words = script(tmp_path, plain.replace("loss.backward()", averages))
+    found = shadow_of_script(words, world_size=4, ranks_per_node=2)
+    assert [(one.phase, one.message_bytes) for one in found.messages] == [
+        ("optimizer", 4 * 64 * 64),
+        ("optimizer", 4 * 64),
+    ]
 
 
 def test_a_data_set_of_a_script_is_no_activation(tmp_path: Path) -> None:
