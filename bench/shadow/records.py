@@ -58,7 +58,7 @@ class PeakMemory:
     optimizer: int
     """The optimizer's state, and the average of the parameters."""
     kept: int = 0
-    """What a script keeps between steps: a data set, a copy of the model."""
+    """Tensors that a script keeps between steps: a data set, a copy of the model."""
     activations: int
     """All else: results that backward needs, the batch, temporary tensors."""
     communication: int
