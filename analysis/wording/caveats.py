@@ -57,10 +57,12 @@ def caveats(
 
 
 def workers_of_baselines(points: Sequence[Row]) -> Iterator[str]:
-    """A sentence for each number of workers of a baseline, except one: speedups are not ratios to its throughput."""
+    """A sentence on baselines of several workers: speedups are not ratios to their throughput."""
     compared = [point for point in points if point["speedup"] is not None and not point["is_baseline"]]
-    for workers in sorted({point["baseline_workers"] for point in compared} - {1}):
-        yield f"Speedup counts the {workers:,} workers of a baseline as {workers:,}."
+    several = sorted({point["baseline_workers"] for point in compared} - {1})
+    if several:
+        counts = " or ".join(f"{workers:,}" for workers in several)
+        yield f"A baseline of {counts} workers has a speedup of {counts}, because no smaller size could be its baseline."
 
 
 def outside_rounds(points: Sequence[Row]) -> Iterator[str]:
