@@ -62,7 +62,7 @@ def workers_of_baselines(points: Sequence[Row]) -> Iterator[str]:
     several = sorted({point["baseline_workers"] for point in compared} - {1})
     if several:
         counts = " or ".join(f"{workers:,}" for workers in several)
-        yield f"A baseline of {counts} workers has a speedup of {counts}, because no smaller size could be its baseline."
+        yield f"A baseline of {counts} workers has a speedup of {counts}: no smaller size could be its baseline."
 
 
 def outside_rounds(points: Sequence[Row]) -> Iterator[str]:
