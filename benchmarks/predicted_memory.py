@@ -22,6 +22,8 @@ WORKLOADS: dict[str, tuple[int, ...]] = {
     "ddpm_unet": (4,),
 }
 """Batches per rank."""
+DIVIDED = {"transformer_lm": ("tp",)}
+"""Strategies that divide the model, by workload; find_batch cannot probe a pipeline."""
 USED = "SELECT case_name, used_bytes FROM batch_limits"
 
 
@@ -61,7 +63,7 @@ def main() -> None:
         case(workload, strategy, batch)
         for workload, batches in WORKLOADS.items()
         if workload in chosen
-        for strategy in ("ddp", "fsdp")
+        for strategy in ("ddp", "fsdp", *DIVIDED.get(workload, ()))
         for batch in batches
     ]
     suite = {
