@@ -12,7 +12,7 @@ def size_text(size_bytes: float) -> str:
 
 
 def unit_for(size_bytes: float) -> tuple[str, int]:
-    """Name and bytes of the largest unit of which the size has at least one."""
+    """Name and bytes of the largest unit that the size reaches; KiB for less."""
     return next((one for one in _UNITS if size_bytes >= one[1]), _UNITS[-1])
 
 

@@ -162,7 +162,7 @@ def shadow_of_script(
 
 
 def _too_few_steps(done: subprocess.CompletedProcess[str], steps: int) -> str:
-    """Why a script has no shadow that ended before its third step."""
+    """The problem of a script that ended before its third step."""
     why = f": {_last_line(done)}" if done.returncode and done.stderr.strip() else ""
     if not steps:
         return (
