@@ -21,23 +21,42 @@ WORKLOADS: dict[str, tuple[int, ...]] = {
     "transformer_lm": (4,),
     "ddpm_unet": (4,),
 }
-"""Batches per rank."""
-DIVIDED = {"transformer_lm": ("tp",)}
-"""Strategies that divide the model, by workload; find_batch cannot probe a pipeline."""
+"""Micro-batches, in examples."""
+DIVIDED: dict[str, tuple[tuple[str, str | dict[str, str], int], ...]] = {
+    "transformer_lm": (
+        ("tp", "tp", 1),
+        ("1f1b", {"name": "pp", "schedule": "1f1b"}, 4),
+        ("gpipe", {"name": "pp", "schedule": "gpipe"}, 4),
+        ("interleaved", {"name": "pp", "schedule": "interleaved"}, 4),
+        ("zero_bubble", {"name": "pp", "schedule": "zero_bubble"}, 4),
+    )
+}
+"""Strategies that divide the model, by workload: label, strategy, and micro-batches of a step."""
 USED = "SELECT case_name, used_bytes FROM batch_limits"
 
 
-def case(workload: str, strategy: str, batch: int) -> dict[str, Any]:
+def case(
+    workload: str, label: str, strategy: str | dict[str, str], micro_batch: int, count: int
+) -> dict[str, Any]:
     return {
-        "name": f"{workload}-{strategy}-{batch}",
-        "workload": {"name": workload},
+        "name": f"{workload}-{label}-{micro_batch}",
+        "workload": {"name": workload} | ({"tie_embeddings": False} if count > 1 else {}),
         "data": {"source": "synthetic"},
         "strategy": strategy,
-        "scaling": "weak",
-        "batch_per_rank": batch,
-        "find_batch": {"smallest": batch, "largest": batch, "steps": 3},
+        "scaling": "none",
+        "train": {"accumulate": count},
         "world": [2],
     }
+
+
+def given(one: dict[str, Any], micro_batch: int) -> dict[str, Any]:
+    """The case with its batch."""
+    return one | {"batch_per_rank": micro_batch * one["train"]["accumulate"]}
+
+
+def probed(one: dict[str, Any], micro_batch: int) -> dict[str, Any]:
+    """The case without its batch: probing runs store the memory."""
+    return one | {"find_batch": {"smallest": micro_batch, "largest": micro_batch, "steps": 3}}
 
 
 def measured(suite: Path, results: Path) -> dict[str, int]:
@@ -60,24 +79,26 @@ def main() -> None:
     parser.add_argument("--workload", choices=WORKLOADS, help="only this one")
     chosen = [only] if (only := parser.parse_args().workload) else list(WORKLOADS)
     cases = [
-        case(workload, strategy, batch)
-        for workload, batches in WORKLOADS.items()
+        (case(workload, label, strategy, micro_batch, count), micro_batch)
+        for workload, micro_batches in WORKLOADS.items()
         if workload in chosen
-        for strategy in ("ddp", "fsdp", *DIVIDED.get(workload, ()))
-        for batch in batches
+        for label, strategy, count in (("ddp", "ddp", 1), ("fsdp", "fsdp", 1), *DIVIDED.get(workload, ()))
+        for micro_batch in micro_batches
     ]
     suite = {
         "title": "Memory per rank",
         "workload": {"name": "mnist_cnn"},
         "measure": {"warmup": 0, "steps": 1, "repeats": 1, "memory_limit_bytes": "6GiB"},
-        "cases": cases,
     }
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "memory.yaml"
-        file.write_text(json.dumps(suite))  # which is YAML too
-        ours, theirs = predicted(file, Path(folder)), measured(file, Path(folder))
+        before, after = Path(folder) / "predicted.yaml", Path(folder) / "measured.yaml"
+        before.write_text(
+            json.dumps(suite | {"cases": [given(*each) for each in cases]})
+        )  # which is YAML too
+        after.write_text(json.dumps(suite | {"cases": [probed(*each) for each in cases]}))
+        ours, theirs = predicted(before, Path(folder)), measured(after, Path(folder))
     sys.stdout.write(
-        "| workload, strategy, batch | predicted MiB | measured MiB | ratio |\n| --- | --- | --- | --- |\n"
+        "| workload, strategy, micro-batch | predicted MiB | measured MiB | ratio |\n| --- | --- | --- | --- |\n"
     )
     for name, parts in ours.items():
         total, seen = parts["total"] / 2**20, theirs[name] / 2**20

@@ -55,5 +55,6 @@ def _skipped_without_steps(run: PlannedRun) -> PlannedRun:
     name = run.spec.case_name.partition("~")[0]
     return dataclasses.replace(
         run,
-        skip_reason=f"find_batch has not chosen its batch yet: give one, as in --set cases.{name}.batch_per_rank=32",
+        skip_reason="find_batch has not chosen its batch yet: give one, as in "
+        f"--set cases.{name}.find_batch=false --set cases.{name}.batch_per_rank=32",
     )

@@ -73,10 +73,17 @@ def _find_batch(case: Case) -> Broken:
     find = case.find_batch
     if find is None:
         return
-    if case.train.accumulate != 1:
+    has_batch = case.global_batch is not None or case.batch_per_rank is not None
+    if has_batch and "stages" in strategies.asks_of_workload(case.strategy.name, case.strategy.options):
+        yield (
+            ("find_batch",),
+            "find_batch cannot divide a batch for a pipeline, whose memory depends on the number of micro-batches: "
+            "leave out the batch, and set train.accumulate",
+        )
+    elif has_batch and case.train.accumulate != 1:
         yield (
             ("train", "accumulate"),
-            f"train.accumulate is {case.train.accumulate}: find_batch finds it, leave it out",
+            f"train.accumulate is {case.train.accumulate}: find_batch finds it, leave it out (or the batch)",
         )
     if case.train.micro_batch is not None:
         yield (
@@ -367,11 +374,6 @@ def _impossible_in_torch(case: Case) -> Broken:
         yield (
             ("train", "float8"),
             "float8 scales whole tensors, and tp gives each rank a part of them: leave one of both out",
-        )
-    if case.find_batch is not None and "stages" in asked_of_workload:
-        yield (
-            ("find_batch",),
-            "find_batch tries one micro-batch per step, and a pipeline needs several: give a batch",
         )
     for method in asked_of_workload:
         if not hasattr(workloads.load(case.workload.name), method):

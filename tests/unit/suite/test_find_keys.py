@@ -59,7 +59,7 @@ def test_what_is_no_size_is_none(text: str) -> None:
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("train.accumulate=2", "train.accumulate is 2: find_batch finds it, leave it out"),
+        ("train.accumulate=2", "case many: train.accumulate is 2: find_batch finds it, leave it out (or the batch)"),
         ("train.micro_batch=8", "train.micro_batch is 8: find_batch finds it, leave it out"),
         ("cases.most.find_batch.smallest=65", "smallest is 65, find_batch.largest 64: it must not be larger"),
         ("cases.most.find_batch=false", "give batch_per_rank or global_batch, one of them; or find_batch: true"),
@@ -75,6 +75,20 @@ def test_what_does_not_fit_together_is_refused(suite: Path, setting: str, said: 
     with pytest.raises(InputError) as raised:
         cases(suite, setting)
     assert said in str(raised.value)
+
+
+def test_a_pipeline_is_searched_at_its_own_number_of_micro_batches(suite: Path) -> None:
+    pipeline = [
+        f"cases.most.{key}"
+        for key in ("workload.name=transformer_lm", "strategy.name=pp", "train.accumulate=4")
+    ]
+    found = cases(suite, *pipeline, "cases.most.workload.tie_embeddings=false")[1]
+    assert (found.find_batch, found.train.accumulate) == (FindSpec(smallest=4, largest=64), 4)
+    with pytest.raises(
+        InputError, match=r"find_batch cannot divide a batch .*: leave out the batch, and set"
+    ) as raised:
+        cases(suite, *pipeline, "cases.most.batch_per_rank=8")
+    assert "leave it out" not in str(raised.value)
 
 
 def test_the_plan_says_that_probing_comes_first(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
