@@ -51,6 +51,12 @@ class Prediction:
             return None
         return self.memory.total <= self.memory_bytes
 
+    @property
+    def throughput(self) -> float | None:
+        """Examples per second; of a script, whose batch is unknown, batches of all ranks per second."""
+        step_s = None if self.time is None else self.time.step_s
+        return (self.spec.global_batch or self.spec.world_size) / step_s if step_s else None
+
     def to_json(self) -> dict[str, Any]:
         spec, time = self.spec, self.time
         return {
@@ -76,6 +82,7 @@ class Prediction:
             "message_bytes": self.message_bytes,
             **({} if time is None else dataclasses.asdict(time)),
             "step_s": time and time.step_s,
+            "examples_per_s": self.throughput if spec.global_batch else None,
             "step_is_upper_bound": self.step_is_upper_bound,
             "computing": time and time.computing,
             "notes": self.notes,
@@ -146,7 +153,9 @@ def predict(spec: RunSpec, stages: Sequence[Shadow], machine: Machine) -> Predic
         unknown = sent[each.index(None)]
         problem = fabric.problem(unknown.op, recorded_group(unknown))
     elif phases is None and machine.flops_per_s(spec) is not None and not spec.runs_a_script:
-        problem = "the FLOPs of the model cannot be counted: measure one rank"
+        problem = (
+            f"measure one rank, because the FLOPs of the model cannot be counted: {shadowed.flops_problem}"
+        )
     time = StepTime(communication_s=communication_s, computation_s=None)
     if phases is not None and problem is None:
         cores = machine.cores(spec)

@@ -30,6 +30,7 @@ def lines(predictions: Sequence[Prediction]) -> list[str]:
         found += _stages(known)
         if known:
             found.append(_fitting(known))
+        found += _speedups(sizes)
         found.append("")
     return found[:-1]
 
@@ -97,6 +98,24 @@ def _fitting(sizes: list[Prediction]) -> str:
     if one.fsdp_bytes is not None and one.fsdp_bytes < one.memory.total:
         text += f"; fsdp would take {size_text(one.fsdp_bytes)}"
     return text
+
+
+def _speedups(sizes: list[Prediction]) -> list[str]:
+    """Throughput of each size over that of the fewest ranks whose step is known."""
+    timed = sorted((one for one in sizes if one.throughput is not None), key=lambda one: one.spec.world_size)
+    # an upper bound of the first step bounds no speedup, and other threads are not a matter of ranks
+    if len(timed) < 2 or timed[0].step_is_upper_bound or len({one.spec.threads for one in timed}) > 1:
+        return []
+    first, *others = timed
+    assert first.throughput is not None
+    said = []
+    for one in others:
+        assert one.throughput is not None
+        speedup = one.throughput / first.throughput
+        efficiency = speedup * first.spec.world_size / one.spec.world_size
+        known = f"{three_digits(speedup)} on {one.spec.world_text} (efficiency {100 * efficiency:.0f} %)"
+        said.append(_bound("at least", one, known))
+    return [f"speedup over {_of_ranks(first)}: {', '.join(said)}"]
 
 
 def _of_ranks(one: Prediction) -> str:

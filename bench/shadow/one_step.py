@@ -14,6 +14,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from bench import workloads
+from bench.common.errors import InputError
 from bench.measure.messages import MessageRecorder
 from bench.measure.recorder import WARMUP
 from bench.models.experts import ExpertLayer
@@ -24,7 +25,7 @@ from bench.shadow.messages import as_message
 from bench.shadow.on_gpu import steps_of_a_gpu
 from bench.shadow.records import Shadow
 from bench.train import rank as ranks
-from bench.train.flops import of_batches
+from bench.train.flops import NOTHING_COUNTED, failure_note, of_batches
 from bench.train.rank_job import RankJob
 
 if TYPE_CHECKING:
@@ -111,17 +112,19 @@ def step_of(spec: RunSpec, rank: int, *, hollow: bool) -> Shadow:
     )
 
 
-def flops_per_example(spec: RunSpec) -> float | None:
-    """FLOPs of forward and backward of the whole model; null if they cannot be counted."""
+def flops_per_example(spec: RunSpec) -> float:
+    """FLOPs of forward and backward of the whole model. Raises InputError if they cannot be counted."""
     workload = ranks.prepared(spec)
     if workloads.makes_steps(workload):
-        return None
+        raise InputError("it makes its own steps, and only a loss can be counted")
     try:
         (flops,) = of_batches(workload, spec.micro_batch)
     # a custom model that cannot run on shapes may have a shadow, whose small tensors have values
-    except Exception:
-        return None
-    return flops / spec.micro_batch or None
+    except Exception as error:
+        raise InputError(failure_note(error, spec.workload)) from error
+    if not flops:
+        raise InputError(NOTHING_COUNTED)
+    return flops / spec.micro_batch
 
 
 def _as_it_runs_here(spec: RunSpec) -> tuple[RunSpec, list[str]]:

@@ -82,6 +82,8 @@ class Shadow:
     """Those of the whole model; null for a script."""
     flops_per_example: float | None = None
     """FLOPs of forward and backward of the whole model; null if they were not asked for, or cannot be counted."""
+    flops_problem: str | None = None
+    """Why they cannot be counted."""
     messages: tuple[Message, ...]
     """In the order in which the rank started them."""
     memory: PeakMemory

@@ -60,15 +60,15 @@ def shadows(
     models = {_model(asked[number][0]): {**one, "rank": None} for number, one in questions.items()}
     more = models if counts_flops else {}
     answers = _answers([*questions.values(), *more.values()], timeout_s) if questions else []
-    flops = {
-        model: one.get("flops_per_example")
-        for model, one in zip(more, answers[len(questions) :], strict=True)
-    }
+    flops = dict(zip(more, answers[len(questions) :], strict=True))
     for number, answer in zip(questions, answers, strict=False):
         spec, _ = asked[number]
         try:
+            counted = flops.get(_model(spec), {})
             found[number] = replace(
-                _shadow(answer, spec.case_name), flops_per_example=flops.get(_model(spec))
+                _shadow(answer, spec.case_name),
+                flops_per_example=counted.get("flops_per_example"),
+                flops_problem=counted.get("problem"),
             )
         except InputError as error:
             found[number] = error

@@ -17,7 +17,7 @@ from bench.shadow.records import Shadow
 from bench.shadow.shadow import shadows, stage_ranks
 from bench.suite.models import ResolvedSuite
 
-_LEFT_OUT = ("messages", "flops_per_example")
+_LEFT_OUT = ("messages", "flops_per_example", "flops_problem")
 
 
 @dataclass(frozen=True, kw_only=True)

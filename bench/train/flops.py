@@ -28,6 +28,7 @@ from bench.workloads import Workload
 
 LONGEST_S = 60
 """Time limit for counting, once the data are read; then SIGALRM ends the process."""
+NOTHING_COUNTED = "it has none of the operations that are counted: matrix products, convolutions, attention"
 _FEW = 2
 """Examples; BatchNorm needs more than one."""
 
@@ -62,9 +63,7 @@ def count(workload: Workload, micro_batch: int) -> dict[str, Any]:
     its batch."""
     few, twice = of_batches(workload, _FEW, 2 * _FEW)
     if not twice:
-        return {
-            "note": "it has none of the operations that are counted: matrix products, convolutions, attention"
-        }
+        return {"note": NOTHING_COUNTED}
     if twice == 2 * few:
         return {"per_example": few / _FEW}
     return {"per_micro_batch": of_batches(workload, micro_batch)[0]}

@@ -152,7 +152,10 @@ def test_a_size_among_which_the_batch_does_not_divide_leaves_the_others_their_pr
     [
         ("matmul", "it trains nothing: there is no step to predict"),
         ("collectives", "it trains nothing: there is no step to predict"),
-        ("batch_sweep", "as in --set cases.largest_ddp.batch_per_rank=32"),
+        (
+            "batch_sweep",
+            "as in --set cases.largest_ddp.find_batch=false --set cases.largest_ddp.batch_per_rank=32",
+        ),
     ],
 )
 def test_what_has_no_step_or_no_batch_says_so(

@@ -80,12 +80,18 @@ def read(sources: Sequence[Source], paths: Sequence[Path], world: int | None) ->
     Raises InputError with every problem."""
     problems = Problems(file=sources[0].name if len(sources) == 1 else f"{len(sources)} logs")
     rows, said, begins = [], list[dict[str, str]](), list[float]()
+    places = dict[str, str]()
     for source, path in zip(sources, paths, strict=True):
         place = "/".join(path.absolute().parts[-4:])
         events = list(_events(source, place, problems))
         if not events:
             problems.add(place, "has no line `:::MLLOG {...}`")
             continue
+        logged = "\n".join(line for line in source.lines if line.startswith(_MARK))
+        if logged in places:  # with the times of its events
+            problems.add(place, f"is a copy of {places[logged]}: import one of them")
+            continue
+        places[logged] = place
         system = _system(path, place, problems)
         if found := _training(events, place, system, world, problems):
             rows.append(found)

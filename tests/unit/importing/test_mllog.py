@@ -162,6 +162,12 @@ def test_several_trainings_in_a_file_are_refused(tmp_path: Path) -> None:
         read(put(tmp_path, "box", text(events() + later)))
 
 
+def test_a_copy_is_no_further_training(tmp_path: Path) -> None:
+    log = text(events())
+    with pytest.raises(InputError, match=r"result_1.txt: is a copy of .*result_0.txt: import one of them"):
+        read(put(tmp_path, "box", log, "another line of a launcher\n" + log, text(events(101.0))))
+
+
 def test_a_number_of_gpus_that_contradicts_the_system_is_refused(tmp_path: Path) -> None:
     path = put(tmp_path, "box", text(events()))
     assert read(path, world=8).rows[0].world_size == 8

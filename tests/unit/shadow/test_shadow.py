@@ -50,6 +50,33 @@ def test_hybrid_sharding_gathers_within_a_node_and_reduces_between_nodes(tmp_pat
     assert found.parameters == PARAMETERS / 8
 
 
+def test_a_shadow_says_why_a_models_flops_cannot_be_counted(tmp_path: Path) -> None:
+    (tmp_path / "scaled.py").write_text(
+        "import torch\n"
+        "class Workload:\n"
+        "    def model(self): return torch.nn.LayerNorm(4)\n"
+        "    def batch(self, places, keys): return {'x': torch.ones(len(places), 4)}\n"
+        "    def loss(self, model, batch): return model(batch['x']).sum()\n"
+    )
+    own = {"name": f"{tmp_path}/scaled.py:Workload"}
+    scaled, model = runs(
+        tmp_path,
+        {
+            "scaled": {"strategy": "ddp", "world": [2], "workload": own, "data": {}},
+            "model": {"strategy": "ddp", "world": [2]},
+        },
+    )
+    without, counted = shadows([(scaled, 0), (model, 0)], counts_flops=True)
+    assert isinstance(without, Shadow)
+    assert isinstance(counted, Shadow)
+    assert without.flops_per_example is None
+    assert without.flops_problem is not None
+    assert without.flops_problem.startswith("it has none of the operations that are counted")
+    assert counted.flops_problem is None
+    assert counted.flops_per_example is not None
+    assert counted.flops_per_example > 6 * 16 * 12 * 32 * 32
+
+
 def test_a_gpu_keeps_the_norms_of_autocast_in_fp32(tmp_path: Path) -> None:
     (spec,) = runs(tmp_path, {"one": {"strategy": "ddp", "world": [2], "train": {"precision": "bf16"}}})
     kept = {

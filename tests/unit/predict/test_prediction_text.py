@@ -1,0 +1,49 @@
+"""Predicted speedups as a sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from bench.predict.predict import Prediction
+from bench.predict.prediction_text import lines
+from bench.predict.step_time import StepTime
+from tests.factory import Case, specs
+
+
+def speedups(*sizes: Prediction) -> list[str]:
+    return [line for line in lines(sizes) if line.startswith("speedup")]
+
+
+def size(ranks: int, step_s: float | None, *, batch: int = 8, is_upper_bound: bool = False) -> Prediction:
+    """`batch`: of all ranks; 0 for a script."""
+    (found,) = specs(Case(name="case", step_ms={ranks: 1.0}, repeats=1), "s", "suite", ())
+    computation_s = None if step_s is None else 0.5 * step_s
+    return Prediction(
+        spec=dataclasses.replace(found, global_batch=batch, threads=1),
+        time=StepTime(communication_s=0.1, computation_s=computation_s, exposed_s=computation_s),
+        step_is_upper_bound=is_upper_bound,
+    )
+
+
+def test_speedups_are_over_the_fewest_ranks_whose_step_is_known() -> None:
+    assert speedups(size(1, None), size(4, 2.0), size(2, 3.0), size(8, 1.5)) == [
+        "speedup over 2 ranks: 1.5 on 4 (efficiency 75 %), 2 on 8 (efficiency 50 %)"
+    ]
+
+
+def test_examples_count_and_not_steps() -> None:
+    assert speedups(size(1, 1.0), size(2, 1.0, batch=16)) == [
+        "speedup over 1 rank: 2 on 2 (efficiency 100 %)"
+    ]
+    script = size(1, 1.0, batch=0), size(2, 1.25, batch=0)
+    assert speedups(*script) == ["speedup over 1 rank: 1.6 on 2 (efficiency 80 %)"]
+
+
+def test_a_step_that_may_be_shorter_gives_a_lower_bound_or_none() -> None:
+    bounded = size(2, 1.0, is_upper_bound=True)
+    assert speedups(size(1, 1.0), bounded) == ["speedup over 1 rank: at least 1 on 2 (efficiency 50 %)"]
+    assert speedups(bounded, size(4, 1.0)) == []
+
+
+def test_one_size_has_no_speedup() -> None:
+    assert speedups(size(2, 1.0)) == []
