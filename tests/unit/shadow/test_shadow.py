@@ -62,7 +62,7 @@ def test_a_shadow_says_why_a_models_flops_cannot_be_counted(tmp_path: Path) -> N
     scaled, model = runs(
         tmp_path,
         {
-            "scaled": {"strategy": "ddp", "world": [2], "workload": own, "data": {}},
+            "scaled": {"strategy": "ddp", "world": [2], "workload": own, "data": {"source": "synthetic"}},
             "model": {"strategy": "ddp", "world": [2]},
         },
     )
