@@ -135,6 +135,11 @@ def main() -> None:
             raise
         click.echo(f"error: this command needs {error.name}: install scalebench[analysis]", err=True)
         code = 2
+    except FileNotFoundError:
+        if _has_current_folder():
+            raise
+        click.echo("error: the current folder was deleted: change to another one", err=True)
+        code = 2
     except (ValueError, OSError) as error:
         # InputError and AnalysisError say what to do and have an exit_code; the traceback of a defect is shown
         by_environment = isinstance(error, OSError) and error.errno in OF_THE_MACHINE
@@ -149,6 +154,14 @@ def main() -> None:
     if isinstance(code, int) and code > 128:
         _leave_at_once(code)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _has_current_folder() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _of_usage(error: click.ClickException) -> str:

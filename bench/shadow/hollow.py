@@ -103,13 +103,13 @@ class HollowStorages:
         self._living: dict[int, Any] = {}
 
     def add(self, tensor: torch.Tensor) -> None:
-        storage = tensor.untyped_storage()
+        storage = storage_of(tensor)
         key = storage._cdata
         if key not in self._living:
             self._living[key] = weakref.ref(storage, lambda _: self._living.pop(key, None))
 
     def __contains__(self, tensor: torch.Tensor) -> bool:
-        return tensor.untyped_storage()._cdata in self._living
+        return storage_of(tensor)._cdata in self._living
 
 
 class Hollow(TorchDispatchMode):
@@ -328,12 +328,12 @@ class _Results:
         self.made = made
         self.is_large = _is_large(one for one in tree_iter(made) if isinstance(one, torch.Tensor))
         self._arguments = shapes.made  # alive as long as their numbers are used
-        self._origins = {one.untyped_storage()._cdata: number for number, one in enumerate(shapes.made)}
+        self._origins = {storage_of(one)._cdata: number for number, one in enumerate(shapes.made)}
 
     def origin_of(self, result: torch.Tensor) -> int | None:
         """The tensor among the arguments whose storage the result has, although the operation's schema does not say so:
         its number; null if none."""
-        return self._origins.get(result.untyped_storage()._cdata)
+        return self._origins.get(storage_of(result)._cdata)
 
 
 def _tensors(arguments: Iterable[Any]) -> Iterator[torch.Tensor]:
@@ -383,3 +383,12 @@ def _argument(func: OpOverload, args: Any, kwargs: Any, name: str) -> Any:
         return kwargs[name]
     index = next(number for number, one in enumerate(func._schema.arguments) if one.name == name)
     return args[index] if index < len(args) else None
+
+
+def storage_of(tensor: torch.Tensor) -> torch.UntypedStorage:
+    """The tensor's storage. Raises NotImplementedError if it has none."""
+    if tensor.layout is not torch.strided:
+        raise NotImplementedError(
+            f"this makes a tensor of layout {tensor.layout}, and a shadow counts dense ones only: leave out sparse=True"
+        )
+    return tensor.untyped_storage()

@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
 from bench.measure.messages import unwraps_first
+from bench.shadow.hollow import storage_of
 from bench.shadow.records import PeakMemory
 
 Kind = Literal["parameters", "buffers", "optimizer", "gradients", "communication", "kept", "activations"]
@@ -59,7 +60,7 @@ class StorageLog(TorchDispatchMode):
         is_message = getattr(func, "namespace", None) == "c10d"
         for tensor in tree_iter((args, made) if is_message else made):
             if isinstance(tensor, torch.Tensor) and not tensor.is_meta:
-                number = self._number(tensor.untyped_storage())
+                number = self._number(storage_of(tensor))
                 if is_message:
                     self._tell(number, "communication")
         return made
@@ -69,7 +70,7 @@ class StorageLog(TorchDispatchMode):
         for tensor in tensors:
             if tensor is not None:
                 local = getattr(tensor, "_local_tensor", tensor)
-                self._tell(self._number(local.untyped_storage()), kind)
+                self._tell(self._number(storage_of(local)), kind)
 
     def alive(self) -> set[int]:
         """Numbers of the storages that exist."""

@@ -102,3 +102,17 @@ def test_what_is_wrong_is_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert said(words, tmp_path, monkeypatch, capsys).startswith(message)
+
+
+def test_a_deleted_current_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    monkeypatch.setattr("sys.argv", ["bench", "show", "smoke"])
+    with pytest.raises(SystemExit) as ended:
+        bench.cli.main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "error: the current folder was deleted: change to another one\n"

@@ -307,6 +307,11 @@ def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) ->
             r"train\.py, line 15: the code reads a value \(torch\.save\)",
         ),
         (
+            "loss.backward()",
+            "loss.backward(); batch.to_sparse()",
+            r"train\.py, line 15: .*layout torch\.sparse_coo, and a shadow counts dense ones only",
+        ),
+        (
             "nn.Linear(64, 64)",
             "nn.Linear(64, 64).cuda()",
             r"train\.py, line 10: .*torch\.cuda\.is_available\(\)",
