@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.measure import rank_tables
 from bench.measure.profile import collective_names
-from bench.measure.profile.collective_names import Message, NcclKernel
+from bench.measure.profile.collective_names import GroupEvent, NcclKernel
 from bench.measure.profile.profiled_step import (
     Event,
     StepProfile,
@@ -116,9 +116,9 @@ def _profiles(lines: list[dict[str, Any]], world_size: int) -> Iterator[tuple[in
         yield number, profile(window, compute, collectives)
 
 
-def _message(line: dict[str, Any]) -> Message:
+def _message(line: dict[str, Any]) -> GroupEvent:
     shapes = [shape for shape in line["shapes"] if shape]
-    return Message(
+    return GroupEvent(
         name=line["name"],
         begin_ns=line["begin_ns"],
         end_ns=line["end_ns"],

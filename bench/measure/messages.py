@@ -25,7 +25,7 @@ _NAMESPACES = ("c10d", "_c10d_functional")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded:
+class RecordedMessage:
     """A message, and the number of marks before it."""
 
     mark: int
@@ -51,12 +51,12 @@ class MessageRecorder(TorchDispatchMode):
 
     def restart(self) -> None:
         """Forget all messages and marks."""
-        self.sent: list[Recorded] = []
+        self.sent: list[RecordedMessage] = []
         self.marks = 0
         self._flops: Counter[tuple[int, str]] = Counter()
         self._bytes: Counter[tuple[int, str]] = Counter()
 
-    def computed_before(self, one: Recorded) -> float:
+    def computed_before(self, one: RecordedMessage) -> float:
         """Share of the computation between two marks, in the message's phase, that came before it: by FLOPs if the
         model has any that torch counts, otherwise by message bytes; a message that the rank does not wait for includes
         its own."""
@@ -80,7 +80,7 @@ class MessageRecorder(TorchDispatchMode):
                 name = func._schema.name.partition("::")[2]
                 size = _bytes(name, args, made)
                 self.sent.append(
-                    Recorded(
+                    RecordedMessage(
                         mark=self.marks,
                         phase=phase,
                         op=op_of(name.removesuffix("_")),

@@ -11,14 +11,14 @@ from bench.predict.step_messages import recorded_group
 from bench.predict.step_time import Cores, StepTime
 from bench.predict.timeline import Message, simulate
 from bench.records.run_spec import RunSpec
-from bench.shadow.records import Message as Recorded
+from bench.shadow.records import ShadowMessage
 from bench.strategies._layout import Layout
 
 
 def pipeline_time(
     spec: RunSpec,
     layout: Layout,
-    sent: Sequence[Recorded],
+    sent: Sequence[ShadowMessage],
     phases: Phases,
     communication_s: float | None,
     fabric: Fabric | None,

@@ -91,7 +91,7 @@ class Prediction:
 
 
 def predictions(
-    suite: ResolvedSuite, here: Slots, machine: Machine, data_root: str | None, *, timeout_s: float = 600.0
+    suite: ResolvedSuite, here: Slots, machine: Machine, data_root: str | None, *, timeout_s: float
 ) -> list[Prediction]:
     """One prediction per case and world size. `timeout_s`: for each shadow.
 

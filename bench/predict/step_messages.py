@@ -13,19 +13,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bench.predict.one_rank import Phases
-from bench.predict.step_works import Sent, Stretch
+from bench.predict.step_works import Stretch, StretchMessage
 from bench.predict.timeline import Group
 from bench.records.run_spec import RunSpec
-from bench.shadow.records import Message as Recorded
+from bench.shadow.records import ShadowMessage
 
 _SHARDING_GROUPS = ("world", "shard", "dp_shard")
 _REPLICATING_GROUPS = ("replicate", "dp_replicate")
 
 
-def stretches(spec: RunSpec, recorded: Sequence[Recorded], phases: Phases) -> list[Stretch]:
+def stretches(spec: RunSpec, recorded: Sequence[ShadowMessage], phases: Phases) -> list[Stretch]:
     """The step of a rank with the messages that its shadow recorded."""
 
-    def sent_in(phase: str, micro_batch: int) -> tuple[Sent, ...]:
+    def sent_in(phase: str, micro_batch: int) -> tuple[StretchMessage, ...]:
         found = [one for one in recorded if (one.phase, one.micro_batch) == (phase, micro_batch)]
         sent = [_as_sent(one, before) for one, before in zip(found, [None, *found], strict=False)]
         return tuple(_on_own_stream(sent, phase) if _shards_on_gpus(spec) else sent)
@@ -44,10 +44,10 @@ def stretches(spec: RunSpec, recorded: Sequence[Recorded], phases: Phases) -> li
     return [*made, Stretch(name="optimizer", seconds=phases.optimizer_s, messages=last)]
 
 
-def _as_sent(one: Recorded, before: Recorded | None) -> Sent:
+def _as_sent(one: ShadowMessage, before: ShadowMessage | None) -> StretchMessage:
     """`before`: the message before it in its phase and micro-batch. The end of the phase waits for a message for which
     the rank does not wait at once, as at the end of DDP's backward."""
-    return Sent(
+    return StretchMessage(
         op=one.op,
         message_bytes=one.message_bytes,
         group=recorded_group(one),
@@ -62,7 +62,7 @@ def _shards_on_gpus(spec: RunSpec) -> bool:
     return spec.device_type == "cuda" and spec.strategy in ("fsdp", "fsdp1", "mesh", "ep")
 
 
-def _on_own_stream(sent: Sequence[Sent], phase: str) -> list[Sent]:
+def _on_own_stream(sent: Sequence[StretchMessage], phase: str) -> list[StretchMessage]:
     """The messages of a phase as FSDP sends them on a GPU; the shadow took the step on a CPU, where it waits at once.
 
     In forward it gathers a unit once the unit before the previous one has been copied out. In backward it gathers a
@@ -86,5 +86,5 @@ def _on_own_stream(sent: Sequence[Sent], phase: str) -> list[Sent]:
     return found
 
 
-def recorded_group(one: Recorded) -> Group:
+def recorded_group(one: ShadowMessage) -> Group:
     return Group(one.group, one.group_size, one.group_nodes)

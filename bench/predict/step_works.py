@@ -13,7 +13,7 @@ from bench.predict.timeline import Computation, Group, Message, Work
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sent:
+class StretchMessage:
     """A message in a stretch of computation."""
 
     op: str
@@ -35,7 +35,7 @@ class Stretch:
 
     name: str
     seconds: float
-    messages: tuple[Sent, ...] = ()
+    messages: tuple[StretchMessage, ...] = ()
     """In the order of sending."""
 
 

@@ -6,8 +6,8 @@ from functools import cache
 
 import torch.distributed as dist
 
-from bench.measure.messages import Recorded
-from bench.shadow.records import Message
+from bench.measure.messages import RecordedMessage
+from bench.shadow.records import ShadowMessage
 
 
 @cache
@@ -16,10 +16,10 @@ def _ranks(group: dist.ProcessGroup) -> tuple[int, ...]:
 
 
 def as_message(
-    sent: Recorded, ranks_per_node: int, *, phase: str, computed_before: float, micro_batch: int = 0
-) -> Message:
+    sent: RecordedMessage, ranks_per_node: int, *, phase: str, computed_before: float, micro_batch: int = 0
+) -> ShadowMessage:
     """The message without torch's objects."""
-    return Message(
+    return ShadowMessage(
         op=sent.op,
         group=_name(sent.group),
         group_size=sent.group.size(),

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class Message:
+class ShadowMessage:
     """One message of a rank in a step."""
 
     op: str
@@ -84,7 +84,7 @@ class Shadow:
     """FLOPs of forward and backward of the whole model; null if they were not asked for, or cannot be counted."""
     flops_problem: str | None = None
     """Why they cannot be counted."""
-    messages: tuple[Message, ...]
+    messages: tuple[ShadowMessage, ...]
     """In the order in which the rank started them."""
     memory: PeakMemory
     seconds: float
@@ -96,7 +96,7 @@ class Shadow:
 
     def sums(self) -> list[MessageSum]:
         """The messages by phase, group and operation, in the order of their first one."""
-        found: dict[tuple[Any, ...], list[Message]] = {}
+        found: dict[tuple[Any, ...], list[ShadowMessage]] = {}
         for one in self.messages:
             found.setdefault((one.phase, one.group, one.group_size, one.group_nodes, one.op), []).append(one)
         return [
@@ -122,13 +122,13 @@ class Shadow:
             **{
                 **value,
                 "stages": None if stages is None else tuple(stages),
-                "messages": tuple(Message(**one) for one in value["messages"]),
+                "messages": tuple(ShadowMessage(**one) for one in value["messages"]),
                 "memory": PeakMemory(**value["memory"]),
                 "notes": tuple(value["notes"]),
             }
         )
 
 
-def total_bytes(messages: Iterable[Message | MessageSum]) -> int:
+def total_bytes(messages: Iterable[ShadowMessage | MessageSum]) -> int:
     """Bytes of all these messages."""
     return sum(one.message_bytes for one in messages)

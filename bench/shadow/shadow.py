@@ -27,9 +27,10 @@ from bench.workloads.command import filled_for
 _SITE = Path(__file__).parent / "site"
 """The folder whose `sitecustomize` makes a Python program a shadow."""
 _ROOT = Path(__file__).parents[2]
+TIMEOUT_S = 600.0
 
 
-def shadow(spec: RunSpec, rank: int = 0, *, timeout_s: float = 600.0) -> Shadow:
+def shadow(spec: RunSpec, rank: int = 0, *, timeout_s: float = TIMEOUT_S) -> Shadow:
     """The messages of the rank in a step, and its memory at the peak.
 
     Raises InputError if the run cannot be shadowed: the message says why, and the remedy."""
@@ -40,7 +41,7 @@ def shadow(spec: RunSpec, rank: int = 0, *, timeout_s: float = 600.0) -> Shadow:
 
 
 def shadows(
-    asked: Sequence[tuple[RunSpec, int]], *, counts_flops: bool = False, timeout_s: float = 600.0
+    asked: Sequence[tuple[RunSpec, int]], *, counts_flops: bool = False, timeout_s: float = TIMEOUT_S
 ) -> list[Shadow | InputError]:
     """The shadow of each run and rank, or why there is none. `counts_flops`: also find `flops_per_example`, if that can
     be counted. `timeout_s`: for each.
@@ -59,7 +60,7 @@ def shadows(
             found[number] = error
     models = {_model(asked[number][0]): {**one, "rank": None} for number, one in questions.items()}
     more = models if counts_flops else {}
-    answers = _answers([*questions.values(), *more.values()], timeout_s) if questions else []
+    answers = _ask([*questions.values(), *more.values()], timeout_s) if questions else []
     flops = dict(zip(more, answers[len(questions) :], strict=True))
     for number, answer in zip(questions, answers, strict=False):
         spec, _ = asked[number]
@@ -104,7 +105,7 @@ def _refuse(spec: RunSpec) -> None:
         )
 
 
-def _answers(questions: Sequence[Mapping[str, Any]], timeout_s: float) -> list[dict[str, Any]]:
+def _ask(questions: Sequence[Mapping[str, Any]], timeout_s: float) -> list[dict[str, Any]]:
     """Those of the program, in the order of the questions."""
     program = safe_path.command(
         "bench.shadow.program", str(os.getpid()), str(timeout_s), options=("-W", "ignore")
@@ -139,7 +140,7 @@ def shadow_of_script(
     ranks_per_node: int,
     variables: Mapping[str, str] | None = None,
     cwd: str | None = None,
-    timeout_s: float = 600.0,
+    timeout_s: float = TIMEOUT_S,
 ) -> Shadow:
     """The same of rank 0 of a training script, started by the command `words` in the folder `cwd`, by default the
     current one, with these environment variables.

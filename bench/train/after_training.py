@@ -17,7 +17,7 @@ from bench.train import memory_limit, selfcheck, wire
 from bench.train.unsynchronised import Unsynchronised
 
 if TYPE_CHECKING:
-    from bench.measure.profile.collective_names import Sent
+    from bench.measure.profile.collective_names import RequestedMessage
     from bench.measure.rank_tables import Writer
     from bench.records.run_spec import RunSpec
     from bench.strategies import Strategy
@@ -74,7 +74,7 @@ def _profile(training: Training, clock: Clock, scratch: Path, writer: Writer) ->
     from bench.train.profiling import Profiling
 
     spec = training.spec
-    sent: list[Sent] = []
+    sent: list[RequestedMessage] = []
     groups: dict[str, tuple[str, int]] = {}
     if _has_dimensions(spec, training.strategy):
         sent, groups = _messages_of_a_step(training)
@@ -116,15 +116,16 @@ def _do_without(training: Training, clock: Clock) -> None:
         raise
 
 
-def _messages_of_a_step(training: Training) -> tuple[list[Sent], dict[str, tuple[str, int]]]:
+def _messages_of_a_step(training: Training) -> tuple[list[RequestedMessage], dict[str, tuple[str, int]]]:
     """The messages of one step in their order, and description and ranks of each process group."""
     from bench.measure.messages import MessageRecorder
-    from bench.measure.profile.collective_names import Sent
+    from bench.measure.profile.collective_names import RequestedMessage
 
     with MessageRecorder() as recorder:
         training.unrecorded_step()
     groups = {one.group.group_name: (one.group.group_desc, one.group.size()) for one in recorder.sent}
     sent = [
-        Sent(op=one.op, message_bytes=one.message_bytes, group=one.group.group_name) for one in recorder.sent
+        RequestedMessage(op=one.op, message_bytes=one.message_bytes, group=one.group.group_name)
+        for one in recorder.sent
     ]
     return sent, groups

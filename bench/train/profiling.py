@@ -19,7 +19,7 @@ from torch.profiler import ProfilerActivity, record_function
 
 from bench.measure import rank_tables
 from bench.measure.profile import collective_names
-from bench.measure.profile.collective_names import Message, NcclKernel, Sent
+from bench.measure.profile.collective_names import GroupEvent, NcclKernel, RequestedMessage
 from bench.measure.profile.profiled_step import (
     Event,
     StepProfile,
@@ -48,7 +48,7 @@ class Profiling:
         *,
         gathering_ranks: int,
         trace: bool,
-        sent: Sequence[Sent] = (),
+        sent: Sequence[RequestedMessage] = (),
         groups: Mapping[str, tuple[str, int]] | None = None,
     ) -> None:
         """`gathering_ranks`: the number of ranks over which parameters are sharded, if they are. `sent`: the messages
@@ -143,9 +143,9 @@ def _event(kineto: Any) -> Event:
     )
 
 
-def _message(kineto: Any) -> Message:
+def _message(kineto: Any) -> GroupEvent:
     shapes = [shape for shape in kineto.shapes() if shape]
-    return Message(
+    return GroupEvent(
         name=kineto.name(),
         begin_ns=kineto.start_ns(),
         end_ns=kineto.end_ns(),

@@ -22,7 +22,7 @@ from bench.common.errors import InputError
 from bench.importing.formats.trace_events import EVENTS, Trace
 from bench.importing.parse_cells import LARGEST_WORLD
 from bench.measure.profile import collective_names
-from bench.measure.profile.collective_names import Collective, Message, NcclKernel
+from bench.measure.profile.collective_names import Collective, GroupEvent, NcclKernel
 from bench.measure.profile.intervals import Interval, minus, union, within
 from bench.measure.profile.profiled_step import (
     Event,
@@ -209,7 +209,7 @@ class _Found:
         """Their streams."""
         self._nccl: list[NcclKernel] = []
         self._calls: dict[int, dict[str, str]] = {}
-        self._messages: list[Message] = []
+        self._messages: list[GroupEvent] = []
         self._launches = _Launches()
         self._marks: dict[int, Interval] = {}
         self.has_kernels = False
@@ -378,10 +378,10 @@ def _id(args: Mapping[str, Any], *names: str) -> int | None:
     return None
 
 
-def _message(name: str, begin_ns: int, end_ns: int, args: Mapping[str, Any]) -> Message:
+def _message(name: str, begin_ns: int, end_ns: int, args: Mapping[str, Any]) -> GroupEvent:
     kinds = args.get("Input type")
     kinds = [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, list) else []
-    return Message(
+    return GroupEvent(
         name=name[:_LONGEST_NAME],
         begin_ns=begin_ns,
         end_ns=end_ns,

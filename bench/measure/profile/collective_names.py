@@ -52,7 +52,7 @@ class Collective:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Message:
+class GroupEvent:
     """An event of a process group: `c10d::_allgather_base_` for a request, `gloo:all_gather` for its execution."""
 
     name: str
@@ -66,7 +66,7 @@ class Message:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sent:
+class RequestedMessage:
     """A message that a rank asked a process group for."""
 
     op: str
@@ -86,7 +86,7 @@ class NcclKernel:
     """Id of the call that started the kernel; the call itself may be unknown."""
 
 
-def of_gloo(messages: Iterable[Message], ranks: int) -> list[Collective]:
+def of_gloo(messages: Iterable[GroupEvent], ranks: int) -> list[Collective]:
     """gloo's operations, each with the name and bytes of its request.
 
     `ranks`: the number of ranks from which parameters are gathered; a request with a list of outputs lacks it."""
@@ -114,7 +114,7 @@ def of_gloo(messages: Iterable[Message], ranks: int) -> list[Collective]:
     return found
 
 
-def with_groups(collectives: Iterable[Collective], sent: Sequence[Sent]) -> list[Collective]:
+def with_groups(collectives: Iterable[Collective], sent: Sequence[RequestedMessage]) -> list[Collective]:
     """The collectives of a step in order of their begin, each with its group. gloo's events do not tell it: a
     collective without one belongs to the earliest message of the same kind and size that is left of `sent`, or of a
     reduce-scatter, which gloo carries out as an all-reduce."""
@@ -136,14 +136,14 @@ def with_groups(collectives: Iterable[Collective], sent: Sequence[Sent]) -> list
 class _Requests:
     """Requests with known sizes: all-gathers with one output and reduce-scatters with one input."""
 
-    def __init__(self, requests: Sequence[Message]) -> None:
-        self._waiting: dict[tuple[str, int], deque[Message]] = {}
+    def __init__(self, requests: Sequence[GroupEvent]) -> None:
+        self._waiting: dict[tuple[str, int], deque[GroupEvent]] = {}
         for message in requests:
             op = op_of(message.name.removeprefix("c10d::"))
             if op in ("all_gather", "reduce_scatter") and len(message.elements) == 2:
                 self._waiting.setdefault((op, message.elements[1]), deque()).append(message)
 
-    def request_of(self, executed: Message) -> tuple[str, int] | None:
+    def request_of(self, executed: GroupEvent) -> tuple[str, int] | None:
         """Operation and elements of the earliest matching request; gloo keeps the requests' order."""
         op, elements = op_of(executed.name.removeprefix("gloo:")), sum(executed.elements)
         for requested in (op, "reduce_scatter") if op == "all_reduce" else (op,):

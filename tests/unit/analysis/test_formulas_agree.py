@@ -21,7 +21,7 @@ from bench.measure.machine.bandwidth import OPS, bus_factor
 from bench.predict import network as networks
 from bench.predict.machine import Measured
 from bench.predict.network import Fabric
-from bench.predict.step_works import Sent, Stretch, works
+from bench.predict.step_works import Stretch, StretchMessage, works
 from bench.predict.timeline import Group, Sending, simulate
 from bench.shadow.records import Shadow
 from bench.shadow.shadow import shadows
@@ -69,7 +69,9 @@ def test_the_closed_form_of_exposed_time_is_that_of_simulated_buckets(
     for communication, computation, pieces in product((0.0, 1.0, 2.5), (0.0, 1.0, 40.0), (1, 2, 7)):
         closed = answer(database, f"exposed_time_of({communication}, {computation}, {pieces})")
         buckets = [
-            Sent(op="all_reduce", message_bytes=1, group=Group("ranks", 2, 1), ready=(number + 1) / pieces)
+            StretchMessage(
+                op="all_reduce", message_bytes=1, group=Group("ranks", 2, 1), ready=(number + 1) / pieces
+            )
             for number in range(pieces)
         ]
         backward = Stretch(name="backward", seconds=computation, messages=tuple(buckets))

@@ -8,9 +8,9 @@ import pytest
 
 from bench.measure.profile.collective_names import (
     Collective,
-    Message,
+    GroupEvent,
     NcclKernel,
-    Sent,
+    RequestedMessage,
     bytes_of,
     of_gloo,
     of_nccl,
@@ -28,8 +28,8 @@ def collective(begin_ns: int, end_ns: int, op: str = "all_reduce", size: int | N
     return Collective(op=op, begin_ns=begin_ns, end_ns=end_ns, message_bytes=size)
 
 
-def message(name: str, at_ns: int, *elements: int, dtype: str = "float") -> Message:
-    return Message(name=name, begin_ns=at_ns, end_ns=at_ns + 10, elements=elements, dtype=dtype)
+def message(name: str, at_ns: int, *elements: int, dtype: str = "float") -> GroupEvent:
+    return GroupEvent(name=name, begin_ns=at_ns, end_ns=at_ns + 10, elements=elements, dtype=dtype)
 
 
 def test_communication_is_exposed_where_nothing_is_computed():
@@ -60,9 +60,9 @@ def test_collectives_are_told_by_kind_and_one_of_unknown_size_makes_its_kind_unk
 
 def test_a_collective_has_the_group_of_the_message_that_was_sent_in_its_turn():
     sent = [
-        Sent(op="all_gather", message_bytes=100, group="tp"),
-        Sent(op="reduce_scatter", message_bytes=60, group="dp"),
-        Sent(op="all_gather", message_bytes=100, group="dp"),
+        RequestedMessage(op="all_gather", message_bytes=100, group="tp"),
+        RequestedMessage(op="reduce_scatter", message_bytes=60, group="dp"),
+        RequestedMessage(op="all_gather", message_bytes=100, group="dp"),
     ]
     calls = [
         collective(50, 60, "all_gather"),

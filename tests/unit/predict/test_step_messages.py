@@ -13,7 +13,7 @@ from bench.predict.one_rank import Phases
 from bench.predict.step_messages import stretches
 from bench.predict.step_time import Cores, step_time
 from bench.records.run_spec import RunSpec
-from bench.shadow.records import Message as Recorded
+from bench.shadow.records import ShadowMessage
 from tests.factory import Case, specs
 
 PHASES = Phases(data_s=0.0, forward_s=4.0, backward_s=8.0, optimizer_s=1.0)
@@ -50,15 +50,19 @@ def recorded(
     before: float = 0.0,
     waits: bool = True,
     group: str = "world",
-) -> Recorded:
-    return Recorded(
+) -> ShadowMessage:
+    return ShadowMessage(
         op=op, group=group, group_size=2, group_nodes=1, phase=phase, micro_batch=micro_batch, message_bytes=4,
         computed_before=before, waits=waits,
     )  # fmt: skip
 
 
 def exposed_s(
-    spec: RunSpec, sent: list[Recorded], each_s: float, cpu_cores: float = 0.0, cores: Cores | None = None
+    spec: RunSpec,
+    sent: list[ShadowMessage],
+    each_s: float,
+    cpu_cores: float = 0.0,
+    cores: Cores | None = None,
 ) -> float | None:
     step = stretches(spec, sent, PHASES)
     return step_time(step, each_s * len(sent), fabric(each_s, cpu_cores), cores or Cores()).exposed_s
