@@ -17,7 +17,7 @@ from bench.predict.step_messages import recorded_group, stretches
 from bench.predict.step_time import StepTime, step_time
 from bench.records.run_spec import RunSpec, Slots
 from bench.shadow.records import PeakMemory, Shadow, total_bytes
-from bench.shadow.shadow import layout_of, shadows, stage_ranks
+from bench.shadow.shadow import TIMEOUT_S, layout_of, shadows, stage_ranks
 from bench.suite.models import ResolvedSuite
 
 
@@ -91,7 +91,7 @@ class Prediction:
 
 
 def predictions(
-    suite: ResolvedSuite, here: Slots, machine: Machine, data_root: str | None, *, timeout_s: float
+    suite: ResolvedSuite, here: Slots, machine: Machine, data_root: str | None, *, timeout_s: float = TIMEOUT_S
 ) -> list[Prediction]:
     """One prediction per case and world size. `timeout_s`: for each shadow.
 
