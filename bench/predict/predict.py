@@ -91,7 +91,12 @@ class Prediction:
 
 
 def predictions(
-    suite: ResolvedSuite, here: Slots, machine: Machine, data_root: str | None, *, timeout_s: float = TIMEOUT_S
+    suite: ResolvedSuite,
+    here: Slots,
+    machine: Machine,
+    data_root: str | None,
+    *,
+    timeout_s: float = TIMEOUT_S,
 ) -> list[Prediction]:
     """One prediction per case and world size. `timeout_s`: for each shadow.
 
