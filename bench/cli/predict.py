@@ -52,7 +52,7 @@ _POSITIVE = Finite(min=1e-9, max=1e9)
 @click.option("--memory", metavar="SIZE", help="Memory of a rank, as in 80GiB.  [default: this machine's]")
 @click.option(
     "--tflops", type=_POSITIVE, metavar="N",
-    help="Compute rate that one device achieves in training, in 10^12 FLOP/s.",
+    help="With SUITE: compute rate that one device achieves in training, in 10^12 FLOP/s.",
 )  # fmt: skip
 @timeout_option
 @format_option("table", "json", note=" JSON is in bytes, seconds and fractions.")

@@ -165,16 +165,24 @@ def shadow_of_script(
 def _too_few_steps(done: subprocess.CompletedProcess[str], steps: int) -> str:
     """The problem of a script that ended before its third step."""
     why = f": {_last_line(done)}" if done.returncode and done.stderr.strip() else ""
-    if not steps:
+    ended = f"ended with {_how_ended(done.returncode)}"
+    if steps:
+        counted = f"{steps} step{'s' * (steps > 1)} of an optimizer"
         return (
-            f"it ended with exit code {done.returncode} before the first step of an optimizer{why}: start the script "
-            "by its own Python, without torchrun"
+            f"it {ended} after {counted}, and a shadow needs three{why}: give each rank more data, or choose fewer "
+            "ranks"
         )
-    counted = f"{steps} step{'s' * (steps > 1)} of an optimizer"
-    return (
-        f"it ended with exit code {done.returncode} after {counted}, and a shadow needs three{why}: give each rank "
-        "more data, or choose fewer ranks"
-    )
+    if any("torchrun" in word or "torch.distributed" in word for word in done.args):
+        remedy = "start the script by its own Python, without torchrun"
+    elif done.returncode:
+        remedy = "run the command alone to see why"
+    else:
+        remedy = "a shadow needs a script whose first process calls `step()` of an optimizer of torch"
+    return f"it {ended} before the first step of an optimizer{why}: {remedy}"
+
+
+def _how_ended(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"signal {-code}"
 
 
 def _script_environment(job: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, str]:

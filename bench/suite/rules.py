@@ -78,7 +78,7 @@ def _find_batch(case: Case) -> Broken:
         yield (
             ("find_batch",),
             "find_batch cannot divide a batch for a pipeline, whose memory depends on the number of micro-batches: "
-            "leave out the batch, and set train.accumulate",
+            "leave out the batch, and set train.accumulate and scaling: none",
         )
     elif has_batch and case.train.accumulate != 1:
         yield (

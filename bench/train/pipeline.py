@@ -202,14 +202,20 @@ class Pipeline(nn.Module):
         nothing = torch.zeros((), device=self._device)
         count = len(batches)
         schedule = self._schedule(count)
-        with waits:
-            schedule.step(
-                arg_mbs=[(nothing,) if self._own()[0].is_first else () for _ in range(count)],
-                kwarg_mbs=[{"number": number} for number in range(count)],
-                target_mbs=[nothing] * count,
-                losses=losses,
-                return_outputs=False,
-            )
+        try:
+            with waits:
+                schedule.step(
+                    arg_mbs=[(nothing,) if self._own()[0].is_first else () for _ in range(count)],
+                    kwarg_mbs=[{"number": number} for number in range(count)],
+                    target_mbs=[nothing] * count,
+                    losses=losses,
+                    return_outputs=False,
+                )
+        except RuntimeError as error:
+            # torch's own error hides that of the stage, which says whether memory ran out
+            if error.__cause__ is not None and "failed to run" in str(error).lower():
+                raise error.__cause__ from None
+            raise
         ended("backward")
         if not losses:
             return torch.full((), UNKNOWN_LOSS, device=self._device)

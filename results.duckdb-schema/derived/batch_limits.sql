@@ -80,9 +80,13 @@ final AS (
         too_large_error,               -- first line of its error
         peak_memory_allocated_bytes,   -- at the largest that fits; on a CPU the peak of private memory
         peak_memory_reserved_bytes,    -- at the largest that fits; null on a CPU
-        -- used_bytes: reserved memory; on a CPU the growth of private memory since before the model was built
-        if(device_type = 'cuda', peak_memory_reserved_bytes, peak_memory_allocated_bytes - memory_before_bytes)
-            AS used_bytes,
+        -- used_bytes: reserved memory; on a CPU the growth of private memory since before the model was built; null if
+        -- that is too small to be seen
+        CASE
+            WHEN device_type = 'cuda' THEN peak_memory_reserved_bytes
+            WHEN peak_memory_allocated_bytes > memory_before_bytes
+            THEN peak_memory_allocated_bytes - memory_before_bytes
+        END AS used_bytes,
         -- available_bytes: measure.memory_limit_bytes, else the smallest GPU's memory, on a CPU a share of the node's
         coalesce(memory_limit_bytes, if(device_type = 'cuda', gpu_bytes, NULL)) AS available_bytes,
         available_bytes - used_bytes AS headroom_bytes,  -- available_bytes minus used_bytes, at the largest that fits

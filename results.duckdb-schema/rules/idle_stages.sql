@@ -47,7 +47,8 @@ judged AS (
                 range(least_micro_batches, batch_per_rank::BIGINT + 1, pp::BIGINT), lambda m: batch_per_rank % m = 0
             )),
             least_micro_batches
-        ) AS enough_micro_batches
+        ) AS enough_micro_batches,
+        (session_id, case_name) IN (SELECT (session_id, case_name) FROM batch_limits) AS has_found_batch
     FROM pipelines
     JOIN steps_of USING (session_id, case_name, nodes, ranks_per_node, threads)
     SEMI JOIN (FROM placements WHERE NOT oversubscribed) AS enough_cores
@@ -94,7 +95,13 @@ SELECT
     END AS alternatives,
     CASE
         WHEN NOT is_unequal AND micro_batches < enough_micro_batches AND batch_per_rank % enough_micro_batches = 0
-        THEN option_of(case_name, 'train.accumulate', enough_micro_batches)
+        THEN option_of(case_name, 'train.accumulate', enough_micro_batches) || if(
+            has_found_batch,
+            -- otherwise the batch would be searched again, and grow
+            ' ' || option_of(case_name, 'find_batch', 'false') || ' '
+                || option_of(case_name, 'batch_per_rank', batch_per_rank),
+            ''
+        )
     END AS options
 FROM judged
 WHERE idle_share >= 0.1

@@ -92,6 +92,14 @@ def test_a_wrong_argument_is_an_error_of_the_same_style(
             ["predict", "smoke", "python", "train.py"],
             "error: there is more than one suite: give a command after two",
         ),
+        (
+            ["predict", "--quick", "--tflops", "3", "--", "python", "train.py"],
+            "error: --quick, --tflops: only for a suite: leave it out",
+        ),
+        (
+            ["shadow", "--case", "a", "--", "python", "train.py"],
+            "error: --case: only for a suite: leave it out",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(

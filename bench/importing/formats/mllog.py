@@ -92,7 +92,10 @@ def read(sources: Sequence[Source], paths: Sequence[Path], world: int | None) ->
             problems.add(place, f"is a copy of {places[logged]}: import one of them")
             continue
         places[logged] = place
+        before = problems.count
         system = _system(path, place, problems)
+        if problems.count > before:
+            continue
         if found := _training(events, place, system, world, problems):
             rows.append(found)
             begins.append(min(event.time_s for event in events if event.key == "run_start"))
@@ -194,6 +197,11 @@ def _system(path: Path, place: str, problems: Problems) -> _System | None:
         nodes, each = (
             _whole(found[key], LARGEST_WORLD) for key in ("number_of_nodes", "accelerators_per_node")
         )
+    except KeyError as error:
+        problems.add(
+            place, f"{described.name} has no {error}; add it, or move the file away and give --world"
+        )
+        return None
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         problems.add(
             place, f"{described.name}: cannot be used: {str(error)[:80]}; move it away and give --world"
@@ -247,6 +255,8 @@ def _training(
         problems.add(
             place, "the number of GPUs is not known: give --world, or keep MLCommons' folders with systems/"
         )
+    if ranks is not None and ranks > LARGEST_WORLD:
+        problems.add(place, f"{ranks:,} GPUs: {LARGEST_WORLD:,} at most")
     seconds = end - begin
     training_s = seconds - _evaluating_s(events, begin, end)
     if training_s <= 0:

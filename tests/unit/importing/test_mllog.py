@@ -162,6 +162,24 @@ def test_several_trainings_in_a_file_are_refused(tmp_path: Path) -> None:
         read(put(tmp_path, "box", text(events() + later)))
 
 
+def test_more_gpus_than_a_session_can_have_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text(text(events()))
+    with pytest.raises(InputError, match="99,999,999,999 GPUs: 1,000,000 at most"):
+        read([str(tmp_path / "log.txt")], world=99_999_999_999)
+    with pytest.raises(InputError, match="1,000,000,000,000 GPUs: 1,000,000 at most"):
+        read(put(tmp_path, "box", text(events()), nodes=1_000_000, each=1_000_000))
+
+
+def test_a_system_without_a_number_is_one_problem(tmp_path: Path) -> None:
+    path = put(tmp_path, "box", text(events()))
+    (tmp_path / "training_results_v9.9/Acme/systems/box.json").write_text('{"number_of_nodes": 1}')
+    with pytest.raises(
+        InputError, match=r"1 problem, .*\n.*box\.json has no .accelerators_per_node.; add it"
+    ) as raised:
+        read(path)
+    assert "is not known" not in str(raised.value)
+
+
 def test_a_copy_is_no_further_training(tmp_path: Path) -> None:
     log = text(events())
     with pytest.raises(InputError, match=r"result_1.txt: is a copy of .*result_0.txt: import one of them"):

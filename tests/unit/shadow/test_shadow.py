@@ -324,7 +324,17 @@ def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) ->
         (
             "1_000_000",
             "1 if print('ends', file=sys.stderr) else sys.exit(3)",
-            "ended with exit code 3 before the first step of an optimizer: ends: start the script by its own Python",
+            "ended with exit code 3 before the first step of an optimizer: ends: run the command alone to see why",
+        ),
+        (
+            "loss.backward()",
+            "import os; os.kill(os.getpid(), 9)",
+            "ended with signal 9 before the first step of an optimizer: run the command alone",
+        ),
+        (
+            "optimizer.step()",
+            "break",
+            r"exit code 0 before the first step of an optimizer: a shadow needs a script that calls `step\(\)`",
         ),
     ],
 )
