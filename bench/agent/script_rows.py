@@ -100,7 +100,7 @@ def store_selfcheck(scratch: Path, writer: Writer, run: RunSpec, steps: list[tup
 def _profiles(lines: list[dict[str, Any]], world_size: int) -> Iterator[tuple[int, StepProfile]]:
     names = ("name", "kind", "begin_ns", "end_ns", "thread")
     events = [Event(**{name: line[name] for name in names}) for line in lines if line["kind"] in _KINDS]
-    messages = [_message(line) for line in lines if "shapes" in line]
+    messages = [_group_event(line) for line in lines if "shapes" in line]
     kernels = [
         NcclKernel(name=line["name"], begin_ns=line["begin_ns"], end_ns=line["end_ns"], call_id=line["call"])
         for line in lines
@@ -116,7 +116,7 @@ def _profiles(lines: list[dict[str, Any]], world_size: int) -> Iterator[tuple[in
         yield number, profile(window, compute, collectives)
 
 
-def _message(line: dict[str, Any]) -> GroupEvent:
+def _group_event(line: dict[str, Any]) -> GroupEvent:
     shapes = [shape for shape in line["shapes"] if shape]
     return GroupEvent(
         name=line["name"],

@@ -217,7 +217,10 @@ def suite_or_command(
             f"there is nothing to {doing}: name a suite, as in `bench {doing} smoke --world 64`, or give a command "
             f"after two dashes, as in `bench {doing} --world 64 -- python train.py`"
         )
-    of_suites = {"--quick": options["quick"], "--case": options["cases"], "--tflops": options.get("tflops")}
+    of_suites = {
+        "--quick": options["quick"], "--case": options["cases"], "--data": options["data_root"],
+        "--tflops": options.get("tflops"),
+    }  # fmt: skip
     if useless := [option for option, value in of_suites.items() if value]:
         raise InputError(f"{', '.join(useless)}: only for a suite: leave it out, or name a suite")
     document = suite_of_command(words, name=None, variables=(), options=options)

@@ -87,7 +87,7 @@ def probe_of(run: PlannedRun, micro_batch: int, memory_limit_bytes: int | None) 
 
     If the search will divide the suite's batch, a step has two micro-batches: memory then holds the gradients of the
     first together with the activations of the second, as it will when measured. Otherwise a step has as many
-    micro-batches as the suite says, which pass through a pipeline."""
+    micro-batches as the suite says: a pipeline needs several."""
     spec = run.spec
     find = spec.find_batch
     assert find is not None, "only runs that ask for it are probed"
@@ -107,7 +107,8 @@ def probe_of(run: PlannedRun, micro_batch: int, memory_limit_bytes: int | None) 
 
 
 def settled(run: PlannedRun, largest: int) -> PlannedRun:
-    """The run with the batch that the suite gives, accumulated from micro-batches that fit, else with the largest."""
+    """The run with the batch that the suite gives, accumulated from micro-batches that fit; else
+    train.accumulate micro-batches of the largest size."""
     wanted = run.spec.batch_per_rank
     accumulate = accumulation(wanted, largest) if wanted else run.spec.train.accumulate
     spec = _divided(run.spec, wanted or accumulate * largest, accumulate)

@@ -53,7 +53,7 @@ class Prediction:
 
     @property
     def throughput(self) -> float | None:
-        """Examples per second; of a script, whose batch is unknown, batches of all ranks per second."""
+        """Examples per second; of a script, whose batch is unknown, the batches of all ranks."""
         step_s = None if self.time is None else self.time.step_s
         return (self.spec.global_batch or self.spec.world_size) / step_s if step_s else None
 
@@ -158,9 +158,7 @@ def predict(spec: RunSpec, stages: Sequence[Shadow], machine: Machine) -> Predic
         unknown = sent[each.index(None)]
         problem = fabric.problem(unknown.op, recorded_group(unknown))
     elif phases is None and machine.flops_per_s(spec) is not None and not spec.runs_a_script:
-        problem = (
-            f"measure one rank, because the FLOPs of the model cannot be counted: {shadowed.flops_problem}"
-        )
+        problem = f"the FLOPs of the model cannot be counted ({shadowed.flops_problem}): measure one rank"
     time = StepTime(communication_s=communication_s, computation_s=None)
     if phases is not None and problem is None:
         cores = machine.cores(spec)

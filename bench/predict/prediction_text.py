@@ -1,4 +1,4 @@
-"""Predictions as text: one table per case, and a sentence on whether it fits."""
+"""Predictions as text: one table per case, and sentences on whether it fits and on speedups."""
 
 from __future__ import annotations
 

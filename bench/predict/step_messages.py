@@ -27,7 +27,7 @@ def stretches(spec: RunSpec, recorded: Sequence[ShadowMessage], phases: Phases) 
 
     def sent_in(phase: str, micro_batch: int) -> tuple[StretchMessage, ...]:
         found = [one for one in recorded if (one.phase, one.micro_batch) == (phase, micro_batch)]
-        sent = [_as_sent(one, before) for one, before in zip(found, [None, *found], strict=False)]
+        sent = [_stretch_message(one, before) for one, before in zip(found, [None, *found], strict=False)]
         return tuple(_on_own_stream(sent, phase) if _shards_on_gpus(spec) else sent)
 
     made = []
@@ -44,7 +44,7 @@ def stretches(spec: RunSpec, recorded: Sequence[ShadowMessage], phases: Phases) 
     return [*made, Stretch(name="optimizer", seconds=phases.optimizer_s, messages=last)]
 
 
-def _as_sent(one: ShadowMessage, before: ShadowMessage | None) -> StretchMessage:
+def _stretch_message(one: ShadowMessage, before: ShadowMessage | None) -> StretchMessage:
     """`before`: the message before it in its phase and micro-batch. The end of the phase waits for a message for which
     the rank does not wait at once, as at the end of DDP's backward."""
     return StretchMessage(

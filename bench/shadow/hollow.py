@@ -389,6 +389,7 @@ def storage_of(tensor: torch.Tensor) -> torch.UntypedStorage:
     """The tensor's storage. Raises NotImplementedError if it has none."""
     if tensor.layout is not torch.strided:
         raise NotImplementedError(
-            f"this makes a tensor of layout {tensor.layout}, and a shadow counts dense ones only: leave out sparse=True"
+            f"a tensor has the layout {tensor.layout}, and a shadow counts dense tensors only: make it dense, as an "
+            "embedding's gradient is with sparse=False"
         )
     return tensor.untyped_storage()

@@ -25,7 +25,7 @@ from bench.shadow.messages import as_message
 from bench.shadow.on_gpu import steps_of_a_gpu
 from bench.shadow.records import Shadow
 from bench.train import rank as ranks
-from bench.train.flops import NOTHING_COUNTED, failure_note, of_batches
+from bench.train.flops import NOTHING_COUNTED, OWN_STEPS, failure_note, of_batches
 from bench.train.rank_job import RankJob
 
 if TYPE_CHECKING:
@@ -116,10 +116,10 @@ def flops_per_example(spec: RunSpec) -> float:
     """FLOPs of forward and backward of the whole model. Raises InputError if they cannot be counted."""
     workload = ranks.prepared(spec)
     if workloads.makes_steps(workload):
-        raise InputError("it makes its own steps, and only a loss can be counted")
+        raise InputError(OWN_STEPS)
     try:
         (flops,) = of_batches(workload, spec.micro_batch)
-    # a custom model that cannot run on shapes may have a shadow, whose small tensors have values
+    # no reason to refuse the shadow, whose small tensors have values
     except Exception as error:
         raise InputError(failure_note(error, spec.workload)) from error
     if not flops:

@@ -106,7 +106,7 @@ def _refuse(spec: RunSpec) -> None:
 
 
 def _ask(questions: Sequence[Mapping[str, Any]], timeout_s: float) -> list[dict[str, Any]]:
-    """Those of the program, in the order of the questions."""
+    """The program's answers, in the order of the questions."""
     program = safe_path.command(
         "bench.shadow.program", str(os.getpid()), str(timeout_s), options=("-W", "ignore")
     )
@@ -172,7 +172,7 @@ def _too_few_steps(done: subprocess.CompletedProcess[str], steps: int) -> str:
             f"it {ended} after {counted}, and a shadow needs three{why}: give each rank more data, or choose fewer "
             "ranks"
         )
-    if any("torchrun" in word or "torch.distributed" in word for word in done.args):
+    if any(Path(word).name == "torchrun" or word.startswith("torch.distributed.") for word in done.args):
         remedy = "start the script by its own Python, without torchrun"
     elif done.returncode:
         remedy = "run the command alone to see why"

@@ -73,17 +73,17 @@ def _find_batch(case: Case) -> Broken:
     find = case.find_batch
     if find is None:
         return
-    has_batch = case.global_batch is not None or case.batch_per_rank is not None
-    if has_batch and "stages" in strategies.asks_of_workload(case.strategy.name, case.strategy.options):
-        yield (
-            ("find_batch",),
-            "find_batch cannot divide a batch for a pipeline, whose memory depends on the number of micro-batches: "
-            "leave out the batch, and set train.accumulate and scaling: none",
-        )
-    elif has_batch and case.train.accumulate != 1:
+    if "stages" in strategies.asks_of_workload(case.strategy.name, case.strategy.options):
+        if case.global_batch is not None or case.batch_per_rank is not None:
+            yield (
+                ("find_batch",),
+                "find_batch cannot divide a batch for a pipeline, whose memory depends on the number of "
+                "micro-batches: leave out the batch, and set train.accumulate and scaling: none",
+            )
+    elif case.train.accumulate != 1:
         yield (
             ("train", "accumulate"),
-            f"train.accumulate is {case.train.accumulate}: find_batch finds it, leave it out (or the batch)",
+            f"train.accumulate is {case.train.accumulate}: find_batch finds it, leave it out",
         )
     if case.train.micro_batch is not None:
         yield (

@@ -213,8 +213,9 @@ class Pipeline(nn.Module):
                 )
         except RuntimeError as error:
             # torch's own error hides that of the stage, which says whether memory ran out
-            if error.__cause__ is not None and "failed to run" in str(error).lower():
-                raise error.__cause__ from None
+            cause = error.__cause__
+            if cause is not None and "failed to run" in str(error).lower():
+                raise cause from cause.__cause__
             raise
         ended("backward")
         if not losses:

@@ -98,7 +98,7 @@ class Profiling:
         self.problem = problem_of(self._device.type, {event.kind for event in events})
         if self.problem is not None:
             return
-        messages = [_message(each) for each in kineto if each.name().startswith(("gloo:", "c10d::"))]
+        messages = [_group_event(each) for each in kineto if each.name().startswith(("gloo:", "c10d::"))]
         collectives = [
             *collective_names.of_gloo(messages, self._gathering_ranks),
             *collective_names.of_nccl(_nccl_kernels(kineto), _nccl_calls(kineto)),
@@ -143,7 +143,7 @@ def _event(kineto: Any) -> Event:
     )
 
 
-def _message(kineto: Any) -> GroupEvent:
+def _group_event(kineto: Any) -> GroupEvent:
     shapes = [shape for shape in kineto.shapes() if shape]
     return GroupEvent(
         name=kineto.name(),

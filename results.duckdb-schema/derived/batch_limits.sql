@@ -80,8 +80,7 @@ final AS (
         too_large_error,               -- first line of its error
         peak_memory_allocated_bytes,   -- at the largest that fits; on a CPU the peak of private memory
         peak_memory_reserved_bytes,    -- at the largest that fits; null on a CPU
-        -- used_bytes: reserved memory; on a CPU the growth of private memory since before the model was built; null if
-        -- that is too small to be seen
+        -- used_bytes: reserved memory; on a CPU the growth of private memory since before the model, null if not seen
         CASE
             WHEN device_type = 'cuda' THEN peak_memory_reserved_bytes
             WHEN peak_memory_allocated_bytes > memory_before_bytes
@@ -91,7 +90,7 @@ final AS (
         coalesce(memory_limit_bytes, if(device_type = 'cuda', gpu_bytes, NULL)) AS available_bytes,
         available_bytes - used_bytes AS headroom_bytes,  -- available_bytes minus used_bytes, at the largest that fits
         micro_batch,                   -- of the measured runs: batch_per_rank ÷ accumulate
-        accumulate,  -- of the measured runs: the smallest number that keeps the micro-batch within the largest
+        accumulate,  -- of the measured runs: the fewest that keep the micro-batch within the largest; a pipeline's own
         batch_per_rank, global_batch
     FROM searches
     LEFT JOIN measured USING (session_id, case_name, nodes, ranks_per_node, threads)

@@ -10,11 +10,15 @@ WITH cases AS (
         any_value(workload || ' ' || if(tokens_per_example % 1 = 0, tokens_per_example, 0)) AS workload,
         any_value(precision) AS precision,
         any_value(if(scaling_mode = 'strong', 'global_batch', 'batch_per_rank')) AS batch_key,
-        max(if(scaling_mode = 'strong', global_batch, batch_per_rank)) AS batch,
-        max(global_batch) / min(dataset_size) AS epoch_share
+        max(if(scaling_mode = 'strong', global_batch, batch_per_rank)) FILTER (probe IS NOT TRUE) AS batch,
+        max(global_batch) FILTER (probe IS NOT TRUE) / min(dataset_size) AS epoch_share,
+        -- find_batch has searched the batch of a pipeline, which it allows no other batch
+        coalesce(
+            bool_or(probe AND (strategy = 'pp' OR try_cast(config ->> '$.strategy_options.pp' AS INTEGER) > 1)), false
+        ) AS is_searched_pipeline
     FROM runs
-    WHERE probe IS NOT TRUE
     GROUP BY session_id, case_name
+    HAVING bool_or(probe IS NOT TRUE)
 ),
 -- Cases that a matrix made from one case share its settings, so one argument sets them all.
 pairs AS (
@@ -34,7 +38,10 @@ final AS (
         session_id, case_name,
         -- compared: each case's name, the key of its batch and that batch; itself first, and only one case per matrix
         list(
-            {'case_name': other_case, 'batch_key': batch_key, 'batch': batch}
+            {
+                'case_name': other_case, 'batch_key': batch_key, 'batch': batch,
+                'is_searched_pipeline': is_searched_pipeline
+            }
             ORDER BY other_case <> case_name, other_case
         ) AS compared,
         -- has_one_workload: whether all of them train the same workload, on examples with equally many tokens

@@ -92,9 +92,11 @@ with_totals AS (
             greatest(peak_device_memory_used_bytes, peak_memory_reserved_bytes),
             peak_host_memory_used_bytes
         ) AS occupied_bytes,
-        if(
-            device_type = 'cuda', peak_memory_reserved_bytes, peak_memory_allocated_bytes - memory_before_bytes
-        ) AS limited_bytes
+        CASE
+            WHEN device_type = 'cuda' THEN peak_memory_reserved_bytes
+            WHEN peak_memory_allocated_bytes > memory_before_bytes
+            THEN peak_memory_allocated_bytes - memory_before_bytes
+        END AS limited_bytes
     FROM over_repeats
     LEFT JOIN over_ranks USING (session_id, case_name, nodes, ranks_per_node, threads)
     LEFT JOIN totals USING (session_id)

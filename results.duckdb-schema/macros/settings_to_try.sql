@@ -21,11 +21,13 @@ CREATE OR REPLACE MACRO option_of_all(compared, key, value) AS (
 
 -- Arguments of `bench suite` that multiply the batch of each of these cases (`compared` of compared_cases) by a
 -- factor, as option_of does. Changing only one case would compare it with a different training. Null if option_of
--- is null for one of them.
+-- is null for one of them. A pipeline has a given batch only without find_batch.
 CREATE OR REPLACE MACRO batch_option_of(compared, factor) AS (
     list_reduce(
         [
-            option_of(each_one.case_name, each_one.batch_key, (factor * each_one.batch)::BIGINT)
+            option_of(each_one.case_name, each_one.batch_key, (factor * each_one.batch)::BIGINT) || if(
+                each_one.is_searched_pipeline, ' ' || option_of(each_one.case_name, 'find_batch', 'false'), ''
+            )
             FOR each_one IN compared
         ],
         lambda first, second: first || ' ' || second

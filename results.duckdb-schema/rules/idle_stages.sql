@@ -30,7 +30,8 @@ steps_of AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
         avg(step_ms_mean) AS step_ms,
-        any_value(batch_per_rank) AS batch_per_rank
+        any_value(batch_per_rank) AS batch_per_rank,
+        min(any_value(batch_per_rank)) OVER (PARTITION BY session_id, case_name) AS least_batch
     FROM run_summary
     WHERE status = 'ok'
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
@@ -95,11 +96,12 @@ SELECT
     END AS alternatives,
     CASE
         WHEN NOT is_unequal AND micro_batches < enough_micro_batches AND batch_per_rank % enough_micro_batches = 0
+            AND (NOT has_found_batch OR least_batch % enough_micro_batches = 0)
         THEN option_of(case_name, 'train.accumulate', enough_micro_batches) || if(
             has_found_batch,
             -- otherwise the batch would be searched again, and grow
             ' ' || option_of(case_name, 'find_batch', 'false') || ' '
-                || option_of(case_name, 'batch_per_rank', batch_per_rank),
+                || option_of(case_name, 'batch_per_rank', least_batch),  -- it fits at every size
             ''
         )
     END AS options

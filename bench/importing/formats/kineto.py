@@ -271,7 +271,7 @@ class _Found:
                 self._add_call(external, args)
         elif name.startswith(("gloo:", "c10d::")):
             begin, end = self._interval(value)
-            self._messages.append(_message(name, begin, end, args))
+            self._messages.append(_group_event(name, begin, end, args))
         if not self.has_kernels:
             begin, end = self._interval(value)
             thread = value.get("tid")
@@ -378,7 +378,7 @@ def _id(args: Mapping[str, Any], *names: str) -> int | None:
     return None
 
 
-def _message(name: str, begin_ns: int, end_ns: int, args: Mapping[str, Any]) -> GroupEvent:
+def _group_event(name: str, begin_ns: int, end_ns: int, args: Mapping[str, Any]) -> GroupEvent:
     kinds = args.get("Input type")
     kinds = [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, list) else []
     return GroupEvent(

@@ -91,12 +91,11 @@ def read(sources: Sequence[Source], paths: Sequence[Path], world: int | None) ->
         if logged in places:  # with the times of its events
             problems.add(place, f"is a copy of {places[logged]}: import one of them")
             continue
-        places[logged] = place
+        places[logged] = str(path)
         before = problems.count
         system = _system(path, place, problems)
-        if problems.count > before:
-            continue
-        if found := _training(events, place, system, world, problems):
+        has_bad_system = problems.count > before
+        if found := _training(events, place, system, world, problems, has_bad_system=has_bad_system):
             rows.append(found)
             begins.append(min(event.time_s for event in events if event.key == "run_start"))
             said.append(_facts(events, path, system))
@@ -228,9 +227,16 @@ def _whole(value: Any, largest: int) -> int | None:
 
 
 def _training(
-    events: Sequence[_Event], place: str, system: _System | None, world: int | None, problems: Problems
+    events: Sequence[_Event],
+    place: str,
+    system: _System | None,
+    world: int | None,
+    problems: Problems,
+    *,
+    has_bad_system: bool,
 ) -> Measurement | None:
-    """The row; null if it has problems, which are added to `problems`."""
+    """The row; null if it has problems, which are added to `problems`. `has_bad_system`: they have that its system is
+    not known."""
     begins = [event for event in events if event.key == "run_start"]
     ends = [event for event in events if event.key == "run_stop"]
     before = problems.count
@@ -251,12 +257,12 @@ def _training(
     ranks = system.ranks if system else world
     if system and world and world != system.ranks:
         problems.add(place, f"systems/ says {system.ranks:,} GPUs, not {world:,}: leave --world out")
-    if ranks is None:
+    if ranks is None and not has_bad_system:
         problems.add(
             place, "the number of GPUs is not known: give --world, or keep MLCommons' folders with systems/"
         )
     if ranks is not None and ranks > LARGEST_WORLD:
-        problems.add(place, f"{ranks:,} GPUs: {LARGEST_WORLD:,} at most")
+        problems.add(place, f"{ranks:,} GPUs: {LARGEST_WORLD:,} at most; correct --world or systems/")
     seconds = end - begin
     training_s = seconds - _evaluating_s(events, begin, end)
     if training_s <= 0:

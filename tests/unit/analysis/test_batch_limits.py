@@ -44,11 +44,14 @@ def probe(folder: Path, case: Case, micro_batch: int, status: str, *, peak_mib: 
 
 
 def _searched(results: Path, name: str) -> None:
-    ddp, free = (Case(name=case, step_ms={2: 50.0}, batch=96, repeats=2) for case in ("ddp", "free"))
-    session = make_session(results, [ddp, free], session_id=name)
+    ddp, free, small = (
+        Case(name=case, step_ms={2: 50.0}, batch=96, repeats=2) for case in ("ddp", "free", "small")
+    )
+    session = make_session(results, [ddp, free, small], session_id=name)
     for micro_batch, status, peak in ((8, "ok", 150), (16, "ok", 200), (32, "oom", 0), (64, "ok", 300)):
         probe(session, ddp, micro_batch, status, peak_mib=peak)
     probe(session, free, 8, "ok", peak_mib=150)
+    probe(session, small, 8, "ok", peak_mib=99)
 
 
 searched = asks(_searched)
@@ -57,7 +60,7 @@ searched = asks(_searched)
 @searched
 def test_the_largest_is_the_one_before_the_first_that_does_not_fit(ask: Ask) -> None:
     rows = ask("FROM batch_limits ORDER BY case_name")
-    ddp, free = rows
+    ddp, free, _ = rows
     assert (ddp["probes"], ddp["largest_micro_batch"], ddp["too_large_micro_batch"]) == (4, 16, 32)
     assert (ddp["too_large_status"], ddp["too_large_error"]) == ("oom", "CUDA out of memory")
     assert (free["largest_micro_batch"], free["too_large_micro_batch"], free["too_large_status"]) == (
@@ -74,6 +77,15 @@ def test_memory_is_that_of_the_largest_that_fits_beyond_what_the_rank_began_with
     assert 150 * MIB < peak < 300 * MIB
     assert (ddp["used_bytes"], ddp["available_bytes"]) == (peak - 100 * MIB, 512 * MIB)
     assert ddp["headroom_bytes"] == ddp["available_bytes"] - ddp["used_bytes"]
+
+
+@searched
+def test_a_model_too_small_to_be_seen_in_memory_has_no_use_of_it(ask: Ask) -> None:
+    (small,) = ask("FROM batch_limits WHERE case_name = 'small'")
+    assert small["peak_memory_allocated_bytes"] is not None
+    assert (small["used_bytes"], small["headroom_bytes"]) == (None, None)
+    (said,) = limits([small])
+    assert "no larger one was tried); measured" in said
 
 
 @searched

@@ -309,7 +309,7 @@ def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) ->
         (
             "loss.backward()",
             "loss.backward(); batch.to_sparse()",
-            r"train\.py, line 15: .*layout torch\.sparse_coo, and a shadow counts dense ones only",
+            r"train\.py, line 15: .*layout torch\.sparse_coo, and a shadow counts dense tensors only",
         ),
         (
             "nn.Linear(64, 64)",
@@ -334,7 +334,7 @@ def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) ->
         (
             "optimizer.step()",
             "break",
-            r"exit code 0 before the first step of an optimizer: a shadow needs a script that calls `step\(\)`",
+            "exit code 0 before the first step of an optimizer: a shadow needs a script whose first process calls",
         ),
     ],
 )

@@ -59,7 +59,7 @@ def test_what_is_no_size_is_none(text: str) -> None:
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("train.accumulate=2", "case many: train.accumulate is 2: find_batch finds it, leave it out (or the batch)"),
+        ("train.accumulate=2", "train.accumulate is 2: find_batch finds it, leave it out"),
         ("train.micro_batch=8", "train.micro_batch is 8: find_batch finds it, leave it out"),
         ("cases.most.find_batch.smallest=65", "smallest is 65, find_batch.largest 64: it must not be larger"),
         ("cases.most.find_batch=false", "give batch_per_rank or global_batch, one of them; or find_batch: true"),
