@@ -26,8 +26,8 @@ def command(action: str, names: tuple[str, ...], form: str, results: str | None)
     `published`.
 
     The page of a session then shows their efficiency next to its own. A table has one figure per size, so there are no
-    intervals. Nothing else mixes them with your sessions: a default chooses them only if there are no others, and no
-    rule judges them."""
+    intervals. Nothing else mixes them with your sessions: commands choose them by default only if there are no other
+    sessions, and no rule judges them."""
     from bench.common.paths import results_folder, writable_results_folder
     from bench.importing.references import named
 

@@ -103,10 +103,14 @@ class _Child:
         if not has_ended:
             return {"problem": took_too_long(self._limit_s)}
         code = os.waitstatus_to_exitcode(status)
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
         memory = ": its code ended it, or memory ran out" if code == -signal.SIGKILL else ""
         remedy = "run the case on one rank, as with `bench suite SUITE --world 1`, to see why"
-        return {"problem": f"the process of the shadow ended early ({how}){memory}: {remedy}"}
+        return {"problem": f"the process of the shadow ended early ({how_ended(code)}){memory}: {remedy}"}
+
+
+def how_ended(code: int) -> str:
+    """The exit code or the signal of a process."""
+    return f"exit code {code}" if code >= 0 else f"signal {-code}"
 
 
 def took_too_long(limit_s: float) -> str:

@@ -18,7 +18,7 @@ from bench.common.errors import InputError
 from bench.common.own_part import label
 from bench.common.process import kill_session
 from bench.records.run_spec import RunSpec
-from bench.shadow.program import took_too_long
+from bench.shadow.program import how_ended, took_too_long
 from bench.shadow.records import Shadow
 from bench.strategies._layout import Layout
 from bench.strategies._meshed import MeshedStrategy
@@ -165,7 +165,7 @@ def shadow_of_script(
 def _too_few_steps(done: subprocess.CompletedProcess[str], steps: int) -> str:
     """The problem of a script that ended before its third step."""
     why = f": {_last_line(done)}" if done.returncode and done.stderr.strip() else ""
-    ended = f"ended with {_how_ended(done.returncode)}"
+    ended = f"ended with {how_ended(done.returncode)}"
     if steps:
         counted = f"{steps} step{'s' * (steps > 1)} of an optimizer"
         return (
@@ -179,10 +179,6 @@ def _too_few_steps(done: subprocess.CompletedProcess[str], steps: int) -> str:
     else:
         remedy = "a shadow needs a script whose first process calls `step()` of an optimizer of torch"
     return f"it {ended} before the first step of an optimizer{why}: {remedy}"
-
-
-def _how_ended(code: int) -> str:
-    return f"exit code {code}" if code >= 0 else f"signal {-code}"
 
 
 def _script_environment(job: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, str]:

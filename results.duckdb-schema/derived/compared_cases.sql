@@ -12,7 +12,7 @@ WITH cases AS (
         any_value(if(scaling_mode = 'strong', 'global_batch', 'batch_per_rank')) AS batch_key,
         max(if(scaling_mode = 'strong', global_batch, batch_per_rank)) FILTER (probe IS NOT TRUE) AS batch,
         max(global_batch) FILTER (probe IS NOT TRUE) / min(dataset_size) AS epoch_share,
-        -- find_batch has searched the batch of a pipeline, which it allows no other batch
+        -- find_batch searched the batch of this pipeline, and refuses a given one
         coalesce(
             bool_or(probe AND (strategy = 'pp' OR try_cast(config ->> '$.strategy_options.pp' AS INTEGER) > 1)), false
         ) AS is_searched_pipeline

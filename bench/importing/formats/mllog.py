@@ -88,7 +88,7 @@ def read(sources: Sequence[Source], paths: Sequence[Path], world: int | None) ->
             problems.add(place, "has no line `:::MLLOG {...}`")
             continue
         logged = "\n".join(line for line in source.lines if line.startswith(_MARK))
-        if logged in places:  # with the times of its events
+        if logged in places:  # two trainings would differ in the times of their events
             problems.add(place, f"is a copy of {places[logged]}: import one of them")
             continue
         places[logged] = str(path)
@@ -235,8 +235,8 @@ def _training(
     *,
     has_bad_system: bool,
 ) -> Measurement | None:
-    """The row; null if it has problems, which are added to `problems`. `has_bad_system`: they have that its system is
-    not known."""
+    """The row; null if it has problems, which are added to `problems`. `has_bad_system`: whether they already
+    say why its system is unknown."""
     begins = [event for event in events if event.key == "run_start"]
     ends = [event for event in events if event.key == "run_stop"]
     before = problems.count
