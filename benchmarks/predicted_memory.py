@@ -59,8 +59,8 @@ def probed(one: dict[str, Any], micro_batch: int) -> dict[str, Any]:
     return one | {"find_batch": {"smallest": micro_batch, "largest": micro_batch, "steps": 3}}
 
 
-def measured(suite: Path, results: Path) -> dict[str, int]:
-    """Bytes by case."""
+def measured(suite: Path, results: Path) -> dict[str, int | None]:
+    """Bytes by case; null if no sample saw the memory grow."""
     subprocess.run([*BENCH, "suite", str(suite), "--results", str(results)], stdout=sys.stderr, check=True)
     command = [*BENCH, "sql", USED, "--format", "json", "--rows", "0", "--results", str(results)]
     rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -101,8 +101,13 @@ def main() -> None:
         "| workload, strategy, micro-batch | predicted MiB | measured MiB | ratio |\n| --- | --- | --- | --- |\n"
     )
     for name, parts in ours.items():
-        total, seen = parts["total"] / 2**20, theirs[name] / 2**20
-        sys.stdout.write(f"| {name.replace('-', ', ')} | {total:.0f} | {seen:.0f} | {total / seen:.2f} |\n")
+        total, used_bytes = parts["total"] / 2**20, theirs[name]
+        seen = (
+            "not seen | "
+            if used_bytes is None
+            else f"{used_bytes / 2**20:.0f} | {total * 2**20 / used_bytes:.2f}"
+        )
+        sys.stdout.write(f"| {name.replace('-', ', ')} | {total:.0f} | {seen} |\n")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ a question in seconds."""
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -33,12 +34,14 @@ def main() -> None:
     safe_path.protect_imports()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # a model may print; stdout carries answers only
+    gc.disable()  # until the end of bench.agent.fork_server_preload
     import bench.agent.fork_server_preload
     import bench.shadow.join_fake
     import bench.shadow.one_step  # noqa: F401 - for all children
 
     for answer in _answers(sys.stdin.read().splitlines(), limit_s):
         print(json.dumps(answer), file=answers, flush=True)
+    os._exit(0)  # otherwise Python would spend half a second on freeing torch's modules
 
 
 def _answers(questions: list[str], limit_s: float) -> Iterator[dict[str, Any]]:

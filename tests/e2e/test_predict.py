@@ -238,9 +238,9 @@ def test_the_memory_of_a_pipeline_is_that_of_the_stage_that_needs_most(
 
 @pytest.mark.parametrize("command", ["predict", "shadow"])
 def test_if_no_size_can_be_predicted_the_command_fails(
-    meshes: list[str], one_process: OneProcess, command: str
+    tmp_path: Path, one_process: OneProcess, command: str
 ) -> None:
-    done = one_process.run(command, "mesh_sweep", "--quick", "--case", "tp", "--world", "3")
+    done = one_process.run(command, "mesh_sweep", "--quick", "--case", "tp", "--world", "3", cwd=tmp_path)
     assert done.returncode == 2
     assert "heads 4 does not divide among 3 ranks" in done.stdout + done.stderr
 

@@ -95,7 +95,7 @@ def test_a_model_that_never_ends_is_named_and_the_others_are_answered(model: Pat
     suite = model.with_name("own.yaml")
     suite.write_text(json.dumps(document))
     command = [sys.executable, "-m", "bench", "predict", str(suite), "--timeout", "30", "--json"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=model.parent, check=True, capture_output=True, text=True)
     loops, sound = (one["problem"] for one in json.loads(done.stdout)["predictions"])
     assert loops.startswith("loops: the shadow did not finish within 30 s: choose a smaller model")
     assert loops.endswith("or set a longer --timeout")
