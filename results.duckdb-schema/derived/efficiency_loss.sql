@@ -11,7 +11,7 @@ WITH pairs AS MATERIALIZED (
         session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, oversubscribed, repeats, rounds, stops_early, may_be_slow, examples_per_step,
         baseline_case, baseline_workers, baseline_nodes, baseline_ranks_per_node, baseline_threads,
-        efficiency, efficiency_lo, efficiency_hi, verdict_lo, verdict_hi,
+        efficiency, efficiency_lo, efficiency_hi, verdict_lo, verdict_hi, throughput_unit,
         row_number() OVER () AS pair,
         workers / throughput AS cost_s
     FROM scaling
@@ -169,9 +169,10 @@ final AS (
         share,                       -- share of the rank-time at this size; negative: a gain; null: unknown
         share - half_width AS share_lo,
         CASE WHEN share <= 1 AND share + half_width > 1 THEN 1 ELSE share + half_width END AS share_hi,  -- at most 1
-        share * cost_s AS rank_s_per_example,  -- rank-seconds per example beyond the baseline's
-        -- lost_ms: lost time in a rank's mean step
-        share * cost_s * 1e3 * examples_per_step / workers AS lost_ms,
+        -- rank_s_per_example: rank-seconds per example beyond the baseline's; null if throughput counts no examples
+        CASE WHEN throughput_unit = 'examples/s' THEN share * cost_s END AS rank_s_per_example,
+        -- lost_ms: lost time in a rank's mean step; null if throughput counts no examples
+        rank_s_per_example * 1e3 * examples_per_step / workers AS lost_ms,
         known_by                     -- as in run_parts: profiled, one rank, estimated; null: communication is unknown
     FROM rounded
 )

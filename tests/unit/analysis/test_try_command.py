@@ -33,6 +33,16 @@ def session(*words, imported=None):
             "bench suite text_scaling --set train.seed=1 --repeats 8 --set data.workers=4",
         ),
         (
+            ["suite", "text_scaling", "--set", "measure.repeats=3", "--set", "train.seed=1"],
+            "--repeats 8",
+            "bench suite text_scaling --set train.seed=1 --repeats 8",
+        ),
+        (
+            ["suite", "text_scaling", "--repeats", "3"],
+            "--set measure.repeats=8",
+            "bench suite text_scaling --set measure.repeats=8",
+        ),
+        (
             ["suite", "--resume", "s", "--results", "r"],
             KNOB,
             "bench suite text_scaling --results r --set cases.small.global_batch=256",

@@ -144,6 +144,19 @@ def test_efficiency_is_that_of_the_published_figures(loaded: Path) -> None:
     assert ask(loaded, mfu) == [(pytest.approx(42 / 47),)]
 
 
+def test_loss_has_a_time_per_example_only_if_examples_are_counted(loaded: Path) -> None:
+    query = """
+        SELECT throughput_unit, count(share) > 0, count(rank_s_per_example) > 0, count(lost_ms) > 0
+        FROM efficiency_loss
+        JOIN scaling USING (session_id, case_name, nodes, ranks_per_node, threads)
+        WHERE is_published
+        GROUP BY ALL ORDER BY ALL
+    """
+    assert ask(loaded, query) == [
+        ("GPU peaks", True, False, False), ("examples/s", True, True, True), ("tokens/s", True, False, False),
+    ]  # fmt: skip
+
+
 def test_single_sizes_have_no_efficiency(loaded: Path) -> None:
     query = (
         "SELECT count(*), count(efficiency) FROM scaling WHERE case_name SIMILAR TO 'llama3_1-(70|405)b.*'"
