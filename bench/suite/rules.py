@@ -59,6 +59,8 @@ def broken_rules(case: Case) -> Broken:
 
 
 def _batch(case: Case) -> Broken:
+    if _searches_a_pipeline(case):
+        return  # _find_batch says what it needs
     if case.scaling == "strong" and (case.global_batch is None or case.batch_per_rank is not None):
         yield ("scaling",), "strong scaling fixes global_batch: give it, and no batch_per_rank"
     elif case.scaling == "weak" and (case.batch_per_rank is None or case.global_batch is not None):
@@ -73,8 +75,8 @@ def _find_batch(case: Case) -> Broken:
     find = case.find_batch
     if find is None:
         return
-    if "stages" in strategies.asks_of_workload(case.strategy.name, case.strategy.options):
-        if case.global_batch is not None or case.batch_per_rank is not None:
+    if _searches_a_pipeline(case):
+        if case.scaling != "none" or case.global_batch is not None or case.batch_per_rank is not None:
             yield (
                 ("find_batch",),
                 "find_batch cannot divide a batch for a pipeline, whose memory depends on the number of "
@@ -93,6 +95,12 @@ def _find_batch(case: Case) -> Broken:
     if find.smallest > find.largest:
         sizes = f"find_batch.smallest is {find.smallest}, find_batch.largest {find.largest}"
         yield ("find_batch", "smallest"), f"{sizes}: it must not be larger"
+
+
+def _searches_a_pipeline(case: Case) -> bool:
+    """Whether find_batch searches for a case whose layers are divided into stages."""
+    asked = strategies.asks_of_workload(case.strategy.name, case.strategy.options)
+    return case.find_batch is not None and "stages" in asked
 
 
 def _span(case: Case) -> Broken:
