@@ -101,13 +101,9 @@ def main() -> None:
         "| workload, strategy, micro-batch | predicted MiB | measured MiB | ratio |\n| --- | --- | --- | --- |\n"
     )
     for name, parts in ours.items():
-        total, used_bytes = parts["total"] / 2**20, theirs[name]
-        seen = (
-            "not seen | "
-            if used_bytes is None
-            else f"{used_bytes / 2**20:.0f} | {total * 2**20 / used_bytes:.2f}"
-        )
-        sys.stdout.write(f"| {name.replace('-', ', ')} | {total:.0f} | {seen} |\n")
+        total, used = parts["total"], theirs[name]
+        seen = "not seen | " if used is None else f"{used / 2**20:.0f} | {total / used:.2f}"
+        sys.stdout.write(f"| {name.replace('-', ', ')} | {total / 2**20:.0f} | {seen} |\n")
 
 
 if __name__ == "__main__":

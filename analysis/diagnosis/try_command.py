@@ -20,9 +20,6 @@ _NOT_REPEATED = frozenset(
 )
 """Options that a new session does not repeat."""
 
-_SETS = {"--repeats": "measure.repeats"}
-"""Option -> the setting that it changes, as --set does."""
-
 Option = tuple[str, ...]
 """An option and its value, a flag or another word."""
 
@@ -88,10 +85,10 @@ def _is_dropped(option: Option, added: Iterable[Option]) -> bool:
 
 
 def _key(option: Option) -> Option:
-    """The key that identifies the option: its name, and for --set also the setting."""
+    """The key that identifies the option: its name, and for --set also the setting, which --repeats changes, too."""
     name, *values = option
-    if name in _SETS:
-        return "--set", _SETS[name]
+    if name == "--repeats":
+        return "--set", "measure.repeats"
     return (name, values[0].partition("=")[0]) if name == "--set" and values else (name,)
 
 

@@ -70,7 +70,7 @@ def sentence(rows: list[Row], name: Name = str) -> str:
     parts = ", ".join(f"{words} {factor(row, key)}" for key, words in FACTORS.items() if factor(row, key))
     return (
         f"{size_of(row, name)} reaches {target([row])} with an efficiency of {efficiency(row)} against "
-        f"{name(row['baseline_case'])} on {row['baseline_workers']:,}: {parts}, each ÷ the baseline's."
+        f"{name(row['baseline_case'])} on {row['baseline_workers']:,}: {parts}, each relative to the baseline."
         f"{_seconds(row, rows)}"
     )
 

@@ -34,7 +34,7 @@ def main() -> None:
     safe_path.protect_imports()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # a model may print; stdout carries answers only
-    gc.disable()  # until the end of bench.agent.fork_server_preload
+    gc.disable()  # imports leave little garbage; bench.agent.fork_server_preload enables it again
     import bench.agent.fork_server_preload
     import bench.shadow.join_fake
     import bench.shadow.one_step  # noqa: F401 - for all children
