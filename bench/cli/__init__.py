@@ -13,6 +13,7 @@ import importlib
 import os
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import click
 from click.shell_completion import CompletionItem
@@ -106,14 +107,20 @@ def group() -> None:
     """Measure how training scales, how certain that is, what limits it, and what to change."""
 
 
-def main() -> None:
-    """Entry point. Exit codes: 0 success, 1 a run failed, 2 unusable input, 3 a certain regression, 4 unlike machines,
-    130/143 stopped."""
+def main() -> NoReturn:
+    """Entry point of `bench`."""
+    _exit_at_once(run_command())
+
+
+def run_command() -> int:
+    """Run the command in sys.argv, and return the exit code: 0 success, 1 a run failed, 2 unusable input, 3 a certain
+    regression, 4 unlike machines, 130/143 stopped. Raises the exception of a defect."""
     protect_imports()
     _open_closed_streams()
     try:
         with unreadable_image.awaiting_its_signal():
             code = group.main(prog_name="bench", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Abort:
         click.echo("bench: stopped", err=True)
         code = 130
@@ -151,9 +158,7 @@ def main() -> None:
             err=True,
         )
         code = exit_code
-    if isinstance(code, int) and code > 128:
-        _leave_at_once(code)
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
 
 
 def _has_current_folder() -> bool:
@@ -177,15 +182,15 @@ def _of_usage(error: click.ClickException) -> str:
 
 def _of_the_machine(error: OSError) -> str:
     if error.filename is None:
-        return f"{error}: check the file's place, its permissions and the free space"
+        return f"{error.strerror or error}: check where the output goes, its permissions and the free space"
     return f"{error.filename}: {error.strerror}: check the path, its permissions and the free space"
 
 
-def _leave_at_once(code: int) -> None:
-    """Exit without Python's teardown, which would complain about objects that DuckDB still holds after a signal.
-
-    The signal may also have ended the process that mounts a container's image: then no file of it can be read."""
-    if container_kind() != "apptainer":
+def _exit_at_once(code: int) -> NoReturn:
+    """Exit without Python's teardown: freeing every module takes a tenth of a command's time, and after a signal it
+    would complain about objects that DuckDB still holds."""
+    was_stopped = code > 128
+    if not (was_stopped and container_kind() == "apptainer"):  # the signal may have unmounted the image
         atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):

@@ -11,21 +11,18 @@ import sys
 import tempfile
 import traceback
 
-from bench.cli import main
+from bench import cli
 
 
-def run(folder: str, words: list[str]) -> tuple[object, str, str]:
+def run(folder: str, words: list[str]) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of `bench WORDS` in that folder."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         os.dup2(out.fileno(), 1)
         os.dup2(errors.fileno(), 2)
         os.chdir(folder)
         sys.argv[1:] = words
-        code: object = 0
         try:
-            main()
-        except SystemExit as ended:
-            code = ended.code
+            code = cli.run_command()
         except BaseException:  # only this command has failed
             traceback.print_exc()
             code = 1

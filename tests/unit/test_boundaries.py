@@ -352,9 +352,8 @@ def test_a_command_imports_what_it_uses(results: Path, arguments: list[str], unu
 def imported_by(*arguments: str) -> set[str]:
     """Names of all modules that a command imports; the command must succeed and print something."""
     program = (
-        "import json, sys\nfrom bench.cli import main\nsys.argv[0] = 'bench'\n"
-        "try:\n    main()\nexcept SystemExit as end:\n"
-        "    print(json.dumps([end.code, sorted(sys.modules)]), file=sys.stderr)\n"
+        "import json, sys\nfrom bench.cli import run_command\nsys.argv[0] = 'bench'\n"
+        "print(json.dumps([run_command(), sorted(sys.modules)]), file=sys.stderr)\n"
     )
     result = subprocess.run(
         [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False

@@ -73,9 +73,7 @@ def main_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> object:
 
     monkeypatch.setattr(bench.cli.group, "get_command", lambda ctx, name: raising)
     monkeypatch.setattr(sys, "argv", ["bench", "raising"])
-    with pytest.raises(SystemExit) as end:
-        bench.cli.main()
-    return end.value.code
+    return bench.cli.run_command()
 
 
 def test_a_folder_that_may_not_be_written_is_one_line_with_its_path(
@@ -119,6 +117,14 @@ def test_a_reader_that_closes_the_pipe_gets_no_traceback() -> None:
     command = f"{sys.executable} -m bench --help | true"
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert result.stderr == ""
+
+
+def test_output_that_cannot_be_written_is_an_error() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "bench", "list"]
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    said = "error: No space left on device: check where the output goes, its permissions and the free space\n"
+    assert (result.returncode, result.stderr) == (2, said)
 
 
 @pytest.mark.parametrize(("tag", "said"), [(" ", "--tag is empty"), ("x" * 65, "has 65 characters")])

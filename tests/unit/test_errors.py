@@ -46,10 +46,9 @@ def said(
     monkeypatch.chdir(folder)
     monkeypatch.delenv("BENCH_RESULTS", raising=False)
     monkeypatch.setattr("sys.argv", ["bench", *words])
-    with pytest.raises(SystemExit) as ended:
-        bench.cli.main()
+    code = bench.cli.run_command()
     out, err = capsys.readouterr()
-    assert (ended.value.code, out) == (2, ""), err
+    assert (code, out) == (2, ""), err
     assert STYLE.match(err), err
     assert list(folder.iterdir()) == []
     return err
@@ -120,7 +119,5 @@ def test_a_deleted_current_folder_is_named(
     monkeypatch.chdir(folder)
     folder.rmdir()
     monkeypatch.setattr("sys.argv", ["bench", "show", "smoke"])
-    with pytest.raises(SystemExit) as ended:
-        bench.cli.main()
-    assert ended.value.code == 2
+    assert bench.cli.run_command() == 2
     assert capsys.readouterr().err == "error: the current folder was deleted: change to another one\n"

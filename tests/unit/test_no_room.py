@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from analysis.loading.load import load
-from bench.cli import main
+from bench.cli import run_command
 from tests.disks import Disk
 from tests.factory import Case, make_session
 
@@ -19,12 +19,10 @@ ROOM_BYTES = 4096
 """Free space: enough for the beginning of each file."""
 
 
-def bench(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int | str | None:
+def bench(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     """The exit code of a `bench` with these arguments."""
     monkeypatch.setattr(sys, "argv", ["bench", *map(str, arguments)])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    return ended.value.code
+    return run_command()
 
 
 def files(folder: Path) -> dict[str, bytes | None]:

@@ -15,7 +15,7 @@ from analysis.compare import comparison
 from analysis.database import connections
 from analysis.database.rows import fetch_rows
 from analysis.loading.load import load
-from bench.cli import main
+from bench import cli
 from bench.cli._finish_session import show_loaded
 from bench.cli.compare import command
 from tests.factory import BEGAN, Case, make_session
@@ -97,10 +97,9 @@ def bench(sessions, monkeypatch, capsys):
 
     def run(*arguments):
         monkeypatch.setattr("sys.argv", ["bench", *arguments, "--results", str(sessions)])
-        with pytest.raises(SystemExit) as ended:
-            main()
+        code = cli.run_command()
         captured = capsys.readouterr()
-        return ended.value.code, captured.out.rstrip(), captured.err
+        return code, captured.out.rstrip(), captured.err
 
     return run
 

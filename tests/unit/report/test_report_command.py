@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from analysis.report.drawing import theme
 from analysis.report.html.files import compare_name
 from analysis.report.pages import session_data
-from bench.cli import main
+from bench.cli import run_command
 from bench.cli.report import command
 from tests.unit.report.conftest import BROKEN, GPUS, SCALING
 
@@ -43,9 +43,7 @@ def refusal(arguments, results, out, monkeypatch, capsys):
     monkeypatch.setattr(
         "sys.argv", ["bench", "report", *arguments, "--results", str(results), "--out", str(out)]
     )
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
+    assert run_command() == 2
     assert not out.exists()
     return capsys.readouterr().err
 
@@ -81,9 +79,7 @@ def test_a_folder_that_cannot_take_the_pages_is_one_line_and_ends_with_2(
     (tmp_path / "file").touch()
     (tmp_path / "taken" / "index.html").mkdir(parents=True)
     monkeypatch.setattr("sys.argv", ["bench", "report", BROKEN, "--results", str(results), "--out", out])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
+    assert run_command() == 2
     said = capsys.readouterr().err.splitlines()[-1]
     assert "--out" in said
     assert "folder" in said or "directory" in said

@@ -45,9 +45,6 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     def call(*arguments: str, suite: str = "smoke", image: str | None = "bench.sif") -> Done:
         of_image = [] if image is None else ["--image", image]
         monkeypatch.setattr(sys, "argv", ["bench", "script", suite, *of_image, *arguments])
-        with pytest.raises(SystemExit) as end:
-            bench.cli.main()
-        assert isinstance(end.value.code, int)
-        return Done(end.value.code, *capsys.readouterr())
+        return Done(bench.cli.run_command(), *capsys.readouterr())
 
     return call
