@@ -19,7 +19,7 @@ from analysis.tables.scaling import scaling_table
 from analysis.tables.scaling_brief import brief_tables
 from analysis.tables.table import Table
 from analysis.tables.target import target_tables
-from analysis.wording import lost_efficiency, machine, recorder_overhead, target, unlike_runs
+from analysis.wording import lost_efficiency, machine, recorder_overhead, script_scaling, target, unlike_runs
 from analysis.wording.batch_search import limits
 from analysis.wording.caveats import (
     busy,
@@ -86,6 +86,7 @@ def show(
     for line in [
         *([imported_from(session_row)] if session_row["imported"] is not None else []),
         *reasons(coverage),
+        *script_scaling.lines(points),
         *unlike_runs.sentences(differing),
         *workers_of_baselines(points),
         *outside_rounds(points),

@@ -23,6 +23,7 @@ _SEVERAL = (
     "several processes of one rank take steps: the command starts ranks itself, perhaps with "
     "torch.multiprocessing.spawn; make it train in the process that bench starts, which has RANK and WORLD_SIZE"
 )
+_CHECKPOINT = "remove that and run it with --isolate (workload.isolate of a suite)"
 _NO_TORCH = "No module named 'torch'"
 _OUT_OF_MEMORY = re.compile(r"OutOfMemoryError|CUDA out of memory|^MemoryError", re.MULTILINE)
 _ERROR = re.compile(
@@ -83,7 +84,8 @@ def _ended_well(run: RunSpec, rank: int, scratch: Path) -> str:
         )
     if not (seen["optimizers"] or seen["is_scripts_own"]):
         return (
-            "the command ended without an error and without a step of a torch optimizer: mark its steps with "
+            "the command ended without an error and without a step of a torch optimizer: if it continues from a "
+            f"checkpoint, {_CHECKPOINT}; if it trains without such an optimizer, mark its steps with "
             "bench_probe.step()"
         )
     named = run.workload_options.get("step_optimizer")
@@ -95,7 +97,8 @@ def _ended_well(run: RunSpec, rank: int, scratch: Path) -> str:
         )
     return (
         f"the command ended without an error after {seen['steps']} of {wanted} recorded steps (its first step is not "
-        "recorded): ask for fewer (--steps, or measure.steps of a suite), or let the script train for longer"
+        "recorded): ask for fewer (--steps, or measure.steps of a suite), let the script train for longer or, if it "
+        f"continues from a checkpoint, {_CHECKPOINT}"
     )
 
 

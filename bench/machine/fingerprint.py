@@ -17,7 +17,7 @@ from bench.common.own_part import label
 from bench.machine.environment import OBEYED
 from bench.machine.own_code import OwnCode, merged
 from bench.records.run_spec import RunSpec
-from bench.records.vocabulary import NOT_IN_SETTINGS, DeviceType
+from bench.records.vocabulary import NOT_IN_SETTINGS, SCRIPT, DeviceType
 
 Facts = Mapping[str, str]
 """Facts of one node: environment.gather()."""
@@ -40,7 +40,7 @@ def fingerprint(
     spec: RunSpec, nodes: Sequence[Facts], rank_facts: Mapping[str, Any], own_code: Sequence[OwnCode] = ()
 ) -> dict[str, str]:
     """The fingerprint of the run `spec`, from the facts of its nodes, what its ranks reported, and the user's code."""
-    found = {"settings": _settings(spec), "device_type": spec.device_type}
+    found = {"settings": _settings(spec, rank_facts), "device_type": spec.device_type}
     facts = [*_ALWAYS, *_OF_A_DEVICE[spec.device_type]]
     found |= {_AS.get(fact, fact): _distinct(node.get(fact) for node in nodes) for fact in facts}
     found["variables"] = _distinct(_variables(node) for node in nodes)
@@ -88,8 +88,11 @@ def _variables(node: Facts) -> str:
     return " ".join(f"{key}={value}" for key, value in sorted(node.items()) if key in OBEYED) or "none set"
 
 
-def _settings(spec: RunSpec) -> str:
-    """Digest of the settings. The folders of a user's own files are left out: `my_model.py:MyWorkload`."""
+def _settings(spec: RunSpec, rank_facts: Mapping[str, Any]) -> str:
+    """Digest of the settings. The folders of a user's own files are left out: `my_model.py:MyWorkload`. Empty for a
+    command of which a rank ended too early to report: the batch is among the settings, and only the probes count it."""
+    if spec.workload == SCRIPT and len(rank_facts.get("scripts", ())) < spec.world_size:
+        return ""
     asked = spec.to_json()
     settings = {name: asked[name] for name in _SETTINGS} | {
         "workload": label(spec.workload),

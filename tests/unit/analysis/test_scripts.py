@@ -91,6 +91,24 @@ def test_scaling_is_what_the_batches_say(stored: Stored, mode: str) -> None:
     assert (row["efficiency"] is None) is (mode == "none")
 
 
+@pytest.mark.parametrize(
+    ("stored", "line"),
+    [
+        (script({1: 64, 2: 64}), "script: strong scaling; all ranks together train 64 examples per step"),
+        (WEAK, "script: weak scaling; each rank trains 64 examples per step"),
+        (script({1: 64, 2: 96}), None),
+        (script({1: 64, 2: 128}, scaling="strong"), None),
+    ],
+    indirect=["stored"],
+)
+def test_a_session_says_which_scaling_was_counted(
+    stored: Stored, line: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary.show(*stored, program="bench")
+    said = [text for text in capsys.readouterr().out.splitlines() if " scaling; " in text]
+    assert said == ([] if line is None else [line])
+
+
 @loads(script({1: 64, 2: 128}, scaling="strong"))
 def test_the_user_may_say_the_scaling(stored: Stored) -> None:
     modes = stored.ask("SELECT DISTINCT scaling_mode FROM runs WHERE session_id = $session")

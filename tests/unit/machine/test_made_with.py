@@ -159,3 +159,12 @@ def test_threads_per_rank_are_told_of_a_run_on_cpus_unless_they_are_its_size() -
     assert of([{}], spec=dataclasses.replace(CPU, threads=2))["threads"] == "2"
     assert "threads" not in of([{}], spec=dataclasses.replace(CPU, threads=2, axis="threads"))
     assert "threads" not in of([{}], spec=CUDA)
+
+
+def test_a_command_whose_ranks_did_not_all_report_has_unknown_settings() -> None:
+    """The batch is among the settings, and only the probes count it: a run that failed is no other experiment."""
+    command = dataclasses.replace(CPU, workload="command", workload_options={"script": "train.py"})
+    assert command.world_size == 2
+    assert "settings" in of([{}], command, scripts={"0": {}, "1": {}})
+    assert "settings" not in of([{}], command, scripts={"0": {}})
+    assert "settings" not in of([{}], command)
