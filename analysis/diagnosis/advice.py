@@ -135,14 +135,16 @@ def _advice(rows: Sequence[Row], open_points: Mapping[str, Row]) -> Advice:
     title, evidence = _first(worst["short_advice"]), worst["short_evidence"].partition("; ")[0]
     if asked := _asked(worst):
         if still_open := [open_points[case] for case in cases if case in open_points]:
-            is_enough = all(_repeats_to_decide(point) <= asked for point in still_open)
-            aim = "decide" if is_enough else "narrow"
+            most = max(map(_repeats_to_decide, still_open))
+            aim = "decide" if most <= asked else "narrow"
             title = f"To {aim} the verdict, repeat {asked} times in all, on a quiet machine."
             said = [f"{point['case_name']} may be {verdicts.possible(point)}" for point in still_open]
             more = [f"and {len(said) - _MOST_CASES} more"] if len(said) > _MOST_CASES else []
             others = [name for name in open_points if name not in cases]
             beyond = [f"{listed(others, _MOST_CASES)} would take more repeats"] if others else []
-            evidence = "; ".join([*said[:_MOST_CASES], *more, *beyond])
+            needed = "more than 1,000" if math.isinf(most) else f"about {most:,.0f}"
+            as_it_is = [f"as the machine is now, a verdict takes {needed} repeats"] if most > asked else []
+            evidence = "; ".join([*said[:_MOST_CASES], *more, *beyond, *as_it_is])
         if worst["finding"] == "one_repeat":
             title, evidence = f"Repeat {asked} times.", "One run of each size shows no variation"
     is_certain = worst["certainty"] == "shown"

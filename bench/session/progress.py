@@ -102,8 +102,9 @@ class PlainLines:
 
     @property
     def _place(self) -> str:
-        """`3/8`; `find` for probing runs, which have no number."""
-        return f"{self._number}/{self._runs}" if self._number else "find"
+        """` 3/12`; `find` for probing runs, which have no number."""
+        digits = len(str(self._runs))
+        return f"{self._number:>{digits}}/{self._runs}" if self._number else "find"
 
 
 class LiveLines(PlainLines):
@@ -185,11 +186,6 @@ class LiveLines(PlainLines):
         line = f"[{self._place}] {name}{' ' * (min(room, longest) - cell_len(name))}  {tail}"
         reason = wrapped(f"    {outcome.error}", width) if outcome.error else []
         return "\n".join([line, *reason])
-
-    @property
-    def _place(self) -> str:
-        digits = len(str(self._runs))
-        return f"{self._number:>{digits}}/{self._runs}" if self._number else "find"
 
     def _drawn(self) -> RenderableType:
         """The bar and the current run."""

@@ -73,7 +73,7 @@ INSTEAD = {
     ),
     "python benchmarks/coverage.py": "python benchmarks/coverage.py --help",
     # test_rules.py runs in the part `unit`
-    ".venv/bin/pytest tests/unit/diagnosis/test_rules.py -k data_bound": (
+    ".venv/bin/pytest tests/unit/diagnosis/test_rules.py -k many_slow_steps": (
         ".venv/bin/pytest tests/unit/diagnosis/test_rules.py -k data_bound --collect-only"
     ),
     # few sessions; those of the other tests would be added one by one

@@ -21,7 +21,7 @@ from analysis.report.drawing.chart import (
 
 
 def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
-    axis = alt.Axis(format=",", tickCount=4)
+    axis = alt.Axis(format=",~f", tickCount=4)  # with ",", Vega writes 5e+2 for 500
     few = few_sizes(rows)
     lines = few.start.mark_line(strokeWidth=1.6).encode(
         x=alt.X("step:Q", title="step", axis=alt.Axis(format="d", tickCount=4)),

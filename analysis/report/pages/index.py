@@ -90,7 +90,8 @@ def _cells(row: Row) -> dict[str, str]:
         )
     if row["workers"] is not None:
         size = _BELOW.format(short(row["case_name"]), counted(row["workers"], row["axis"]))
-        share = _BELOW.format(efficiency(row), f"speedup {units.with_unit(row['speedup'], '×')}")
+        if row["speedup"] is not None:
+            share = _BELOW.format(efficiency(row), f"speedup {units.with_unit(row['speedup'], '×')}")
     ok, skipped, runs = row["ok"] or 0, row["skipped"] or 0, row["runs"] or 0
     runs_ok: str = f"{ok:,} of {runs:,}"
     if ok + skipped < runs:  # skipped runs are not a problem
