@@ -221,14 +221,14 @@ def test_noise_changes_nothing_for_certain(headlines):
 def test_single_repeats_change_nothing_for_certain(headlines):
     first, _, open_ones, _ = headlines
     assert first == "Single repeats do not show whether anything changed since session 1."
-    assert open_ones.startswith("Undecided: whether a 1x1 0.500× changed. Single repeats have no interval")
+    assert open_ones.startswith("Undecided: whether a 1x1 (0.500×) changed. Single repeats have no interval")
 
 
 @loads(days({"a": {1: [10.0, 10.01, 9.99]}}, {"a": {1: [10.15, 10.16, 10.14]}}))
 def test_a_small_loss_is_undecided_and_no_headline(headlines):
     first, _, open_ones, _ = headlines
     assert first == "No change is certain since session 1."
-    assert re.fullmatch(r"Undecided: whether a 1x1 0\.985× \[.*\] changed by more than 2 %\.", open_ones)
+    assert re.fullmatch(r"Undecided: whether a 1x1 \(0\.985× \[.*\]\) changed by more than 2 %\.", open_ones)
 
 
 @loads(days(all_of("a")))

@@ -107,7 +107,7 @@ def undecided(history: History, name: Name = cell) -> str:
 
 
 def _with_ratios(rows: Sequence[Row], name: Name) -> str:
-    return listed((f"{_place(row, name)} {ratio(row)}" for row in rows), MOST_NAMED)
+    return listed((f"{_place(row, name)} ({ratio(row)})" for row in rows), MOST_NAMED)
 
 
 def _nothing_certain(judged: Sequence[Row], before: str) -> str:
