@@ -15,12 +15,20 @@ WITH ok_runs AS (
         session_id, case_name, nodes, ranks_per_node, threads, placement, run_id, attempt, throughput, throughput_unit,
         coalesce(round, repeat) AS round,
         x,
+        slowdown,
         count(*) OVER of_size AS repeats,
-        min(throughput) OVER of_others AS least,
-        max(throughput) OVER of_others AS greatest,
+        -- A slow run is compared with those that are not slow.
+        if(slowdown IS NULL, repeats - 1, count(*) FILTER (slowdown IS NULL) OVER of_size) AS others,
+        if(slowdown IS NULL, min(throughput) OVER of_others, min(throughput) FILTER (slowdown IS NULL) OVER of_size)
+            AS least,
+        if(slowdown IS NULL, max(throughput) OVER of_others, max(throughput) FILTER (slowdown IS NULL) OVER of_size)
+            AS greatest,
         x - avg(x) OVER of_others AS deviation
     FROM (
-        SELECT *, ln(throughput) AS x FROM run_summary
+        SELECT run_summary.*, slowdown, ln(throughput) AS x
+        FROM run_summary
+        LEFT JOIN (FROM slow_runs SELECT session_id, run_id, attempt, slowdown) AS slow
+            USING (session_id, run_id, attempt)
         WHERE status = 'ok' AND NOT oversubscribed AND throughput > 0
     ) AS ok_ones
     WINDOW
@@ -55,9 +63,7 @@ with_errors AS (
     WHERE repeats > 2
 ),
 found AS (
-    SELECT with_errors.*, slowdown
     FROM with_errors
-    LEFT JOIN (FROM slow_runs SELECT session_id, run_id, attempt, slowdown) AS slow USING (session_id, run_id, attempt)
     WHERE slowdown IS NOT NULL
         OR abs(deviation) >= -ln(0.9)
         AND abs(deviation) >= 2 * ln(greatest / least)
@@ -79,10 +85,11 @@ SELECT
     'shown' AS certainty,
     abs(deviation) * if(slowdown IS NULL, coalesce(sizes, 1), 1) AS magnitude,
     format(
-        '{}{} trained {} {}, the {} other repeats of {} {} to {}', run_id,
-        coalesce(' on ' || (fingerprint ->> 'nodes'), ''), number_text(throughput), throughput_unit, repeats - 1,
-        placement, number_text(least), number_text(greatest)
+        '{}{} trained {} {}, the {} {} repeats of {} {} to {}', run_id,
+        coalesce(' on ' || (fingerprint ->> 'nodes'), ''), number_text(throughput), throughput_unit, others,
+        if(others = repeats - 1, 'other', 'ordinary'), placement, number_text(least), number_text(greatest)
     ) || CASE
+        WHEN others < repeats - 1 THEN format('; typical figures leave out this one and {} more', repeats - 1 - others)
         WHEN slowdown IS NOT NULL THEN '; typical figures leave it out'
         WHEN sizes IS NOT NULL THEN format('; it is in the baseline of {} {}', sizes, if(sizes = 1, 'size', 'sizes'))
         ELSE ''

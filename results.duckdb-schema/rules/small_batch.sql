@@ -9,9 +9,9 @@
 -- two counts only if it certainly costs something: its interval, if there is one, lies above 0. If all sizes have the
 -- same micro-batch, no forward pass gets smaller, and longer computation has another cause. If the term `work` counts
 -- and ranks share a CPU, it is likely: they also slow each other down, by an unknown part. The advised batch is the
--- smallest power of two times the current one at which computation, at the baseline's time per example, would be four
--- times the current loss, which is then a fifth of the ranks' time. No batch is advised beyond 64 times the current
--- one, or beyond the data set.
+-- smallest power of two times the current one at which computation would be four times the current loss, which is then
+-- a fifth of the ranks' time. Its time per example is the current one or, if the term `work` counts, the baseline's. No
+-- batch is advised beyond 64 times the current one, or beyond the data set.
 WITH fixed_micro_batches AS (
     SELECT session_id, case_name
     FROM runs
@@ -79,9 +79,9 @@ SELECT
     if(is_certain AND NOT may_share, 'shown', 'likely') AS certainty,
     cost,
     format(
-        'each step loses {} ms to {}; at the baseline''s pace, {} examples on each of {} ranks take {} ms of '
-        'computation',
-        number_text(lost_ms), reasons, batch_per_rank, world_size, number_text(useful_ms)
+        'each step loses {} ms to {}; {}{} examples on each of {} ranks take {} ms of computation',
+        number_text(lost_ms), reasons, if(has_work, 'at the baseline''s pace, ', ''), batch_per_rank, world_size,
+        number_text(useful_ms)
     ) || if(may_share, '; computation also takes longer because ranks share this CPU, by an unknown part', '')
         AS evidence,
     if(

@@ -300,6 +300,19 @@ def test_each_slow_run_is_named(stored):
     assert sorted(told) == ["ddp.1x2.r2", "ddp.1x4.r0"]
 
 
+TWO_MODES = {n: [ms / n for ms in (100.0, 100.4, 99.8, 100.2, 99.6)] for n in (1, 2)} | {
+    4: [25.0, 40.0, 25.1, 40.2, 24.9]
+}
+
+
+@stored_as(Case(name="ddp", step_ms=TWO_MODES, repeats=5))
+def test_a_slow_run_is_compared_with_those_that_are_not_slow(said):
+    assert said["findings"]["outlying_repeat"]["evidence"] == (
+        "ddp.1x4.r3 on node-a trained 1,592 examples/s, the 3 ordinary repeats of 1x4 2,550 to 2,570; typical figures "
+        "leave out this one and 1 more"
+    )
+
+
 LESS_SLOW = {1: [100.0, 100.2, 117.0], **{n: around(100.0 / n, 0.002) for n in (2, 4, 8)}}
 
 
@@ -330,6 +343,39 @@ def test_a_part_that_is_larger_than_the_whole_loss_is_explained_by_gains(said):
         "44 % of the ranks' time was lost, mainly to exposed communication: 51 % [51, 51]; other parts gained "
         "12 %."
     )
+    # Computation takes less than at the baseline.
+    assert said["findings"]["small_batch"]["evidence"].endswith(
+        "; 16 examples on each of 4 ranks take 17.4 ms of computation"
+    )
+
+
+def _with_a_slow_run(scaling, step_ms):
+    """Repeats of one and eight ranks; the second one of eight ranks takes three times as long."""
+    apart = (1.0, 1.002, 0.998, 1.001)
+    eight = [step_ms * factor for factor in apart]
+    eight[1] *= 3
+    sizes = {1: [100.0 * factor for factor in apart], 8: eight}
+    return session_of(Case(name="ddp", scaling=scaling, step_ms=sizes, repeats=4))
+
+
+@pytest.mark.parametrize(
+    ("stored", "finding", "sentence"),
+    [
+        (
+            _with_a_slow_run("weak", 120.0),
+            "contention",
+            "a rank computes for 108 ms per step, compared with 90.0 ms on 1 rank for as many examples: 20 % longer",
+        ),
+        (
+            _with_a_slow_run("strong", 20.0),
+            "small_batch",
+            " 8 examples on each of 8 ranks take 11.2 ms of computation",
+        ),
+    ],
+    indirect=["stored"],
+)
+def test_computation_that_a_finding_names_is_without_slow_runs(said, finding, sentence):
+    assert sentence in said["findings"][finding]["evidence"]
 
 
 @stored_as(Case(name="ddp", step_ms={1: [100.0, 101.0], 2: [67.0, 138.0]}, repeats=2))
