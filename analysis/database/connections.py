@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,24 +67,23 @@ def reader(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     Raises AnalysisError if there is no database, if it is in use, or if another version of scalebench made its views:
     they would not match the docs."""
     path = database_path(results)
+    load = shlex.join(["bench", "load", str(results)])
     if not path.is_file():
         if not results.is_dir():
             raise AnalysisError(f"{results}: {NO_RESULTS}")
-        raise AnalysisError(
-            f"{path}: there is no database: `bench load {results}` makes it from the result files"
-        )
+        raise AnalysisError(f"{path}: there is no database: `{load}` makes it from the result files")
     connection = _connect(path, read_only=True, config=LOCKED | BOUNDED)
     try:
         with stoppable(connection):
             definitions = _definitions(connection, path)
             if not definitions:
                 raise AnalysisError(
-                    f"{path}: holds nothing, because its first load was interrupted: `bench load {results}` fills it"
+                    f"{path}: holds nothing, because its first load was interrupted: `{load}` fills it"
                 )
             if definitions != schema.digest():
                 raise AnalysisError(
-                    f"{path}: another version of scalebench made its tables and views: `bench load {results}` rebuilds "
-                    "them from the result files"
+                    f"{path}: another version of scalebench made its tables and views: `{load}` rebuilds them from the "
+                    "result files"
                 )
             yield connection
     finally:

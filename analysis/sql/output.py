@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import date, time
 from decimal import Decimal
@@ -77,8 +78,16 @@ def write_csv(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
     reader = relation.to_arrow_reader(BATCH_ROWS)
     first = pa.RecordBatch.from_pylist([], schema=reader.schema)
     with pa_csv.CSVWriter(stream, flat(first).schema) as writer:
-        for batch in reader:
+        for batch in batches(reader):
             writer.write_batch(flat(batch))
+
+
+def batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    """The batches of a query. Raises AnalysisError if it fails after the first ones: PyArrow's error is an OSError."""
+    try:
+        yield from reader
+    except OSError as error:
+        raise AnalysisError(f"query failed: {error}") from error
 
 
 def flat(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -101,7 +110,10 @@ def _is_complex(kind: pa.DataType) -> bool:
 
 
 def write_json(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
-    """Write an array with one object per row, one row per line. NaN and infinities become null: JSON lacks them."""
+    """Write an array with one object per row, one row per line. NaN and infinities become null: JSON lacks them. Raises
+    AnalysisError if two columns have one name, of which an object would keep only the last."""
+    if twice := [name for name, count in Counter(relation.columns).items() if count > 1]:
+        raise AnalysisError(f"JSON needs different names, but two columns are {twice[0]!r}: name one with AS")
     nested = [str(kind) == "JSON" for kind in relation.types]
     separator = b"[\n"
     for row in _rows(relation):
@@ -117,7 +129,7 @@ def write_json(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
 
 
 def _rows(relation: duckdb.DuckDBPyRelation) -> Iterator[tuple[Any, ...]]:
-    for batch in relation.to_arrow_reader(BATCH_ROWS):
+    for batch in batches(relation.to_arrow_reader(BATCH_ROWS)):
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
@@ -151,7 +163,7 @@ def write_parquet(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
     reader = relation.to_arrow_reader(BATCH_ROWS)
     try:
         with pq.ParquetWriter(stream, reader.schema, compression="zstd") as writer:
-            for batch in reader:
+            for batch in batches(reader):
                 writer.write_batch(batch)
     except pa.ArrowNotImplementedError as error:
         raise AnalysisError(

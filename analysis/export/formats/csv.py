@@ -19,7 +19,7 @@ def _write(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
     reader = relation.to_arrow_reader(output.BATCH_ROWS)
     head = pa.RecordBatch.from_pylist([], schema=reader.schema)
     stream.write(_text(head, include_header=True))
-    for batch in reader:
+    for batch in output.batches(reader):
         stream.write(_text(batch, include_header=False))
 
 

@@ -94,9 +94,11 @@ def test_a_file_that_is_no_database_is_named_with_the_remedy(tmp_path):
 
 
 def test_a_missing_database_is_named_with_the_remedy(tmp_path):
+    folder = tmp_path / "my results & co"
+    folder.mkdir()
     with (
-        pytest.raises(AnalysisError, match="there is no database: `bench load"),
-        connections.reader(tmp_path),
+        pytest.raises(AnalysisError, match=f"there is no database: `bench load '{folder}'`"),
+        connections.reader(folder),
     ):
         pass
 

@@ -168,6 +168,14 @@ def test_an_error_that_comes_while_fetching_is_a_message_too(results):
         _write(results, "table", "SELECT case_name::INT FROM runs")
 
 
+@pytest.mark.parametrize("form", output.WRITERS)
+def test_an_error_that_comes_after_thousands_of_rows_is_a_message_too(results, form, tmp_path):
+    text = "SELECT if(range = 250000, error('the last one'), range) AS n FROM range(250001)"
+    done = _run(results, text, "--format", form, "--out", str(tmp_path / "rows"))
+    assert re.search("^query failed: .*the last one", str(done.exception))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_table_says_how_many_rows_it_does_not_show(results):
     text = _write(results, "table", "FROM range(20000)", rows=3).decode()
     assert text.splitlines() == [
@@ -209,6 +217,15 @@ def test_json_holds_every_type_and_no_nan(results):
     (row,) = json.loads(_write(results, "json"))
     assert row == {"i": 1, "f": 0.5, "t": "a,b", "b": True, "l": [1, 2], "s": {"x": None}, "n": None, "h": 7}
     assert json.loads(_write(results, "json", "SELECT 1 WHERE false")) == []
+
+
+def test_json_keeps_every_column_or_none(results):
+    with pytest.raises(AnalysisError, match="two columns are 'workers'"):
+        _write(
+            results,
+            "json",
+            "SELECT a.workers, b.workers FROM scaling AS a JOIN scaling AS b USING (point_id)",
+        )
 
 
 def test_json_columns_come_out_as_json(results):
