@@ -14,6 +14,18 @@ WITH largest AS (
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, nodes, ranks_per_node, threads ORDER BY share DESC, term_order
     ) = 1 AND term <> 'remainder'  -- the unexplained part is not a reason
+),
+-- The smaller size that trains most, which is not always the next smaller one.
+fastest AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        max_by(workers, throughput) OVER smaller AS fastest_workers,
+        max(throughput) OVER smaller AS fastest_throughput
+    FROM scaling
+    WHERE repeats > 0 AND NOT oversubscribed
+    WINDOW smaller AS (
+        PARTITION BY session_id, case_name ORDER BY workers RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
@@ -22,15 +34,23 @@ SELECT
     format(
         '{} {} on {} {}, but {} gave {}', number_text(throughput), throughput_unit, workers, axis, next_smaller_workers,
         number_text(next_smaller_throughput)
-    ) || coalesce(
+    )
+    || if(
+        fastest_workers < next_smaller_workers,
+        format(', and {} gave most, {}', fastest_workers, number_text(fastest_throughput)), ''
+    )
+    || coalesce(
         CASE WHEN NOT is_loss_unknown(efficiency_lo, efficiency_hi) THEN format(
             '; the largest loss of the ranks'' time is {}: {}', loss_name(term), share_text(share, share_lo, share_hi)
         ) END,
         ''
     ) AS evidence,
-    'Use the smaller number, or give each worker more work per step: the other findings say which part of the step to '
-    'change.' AS advice
+    format(
+        'Use the {}, or give each worker more work per step: the other findings say which part of the step to change.',
+        if(fastest_workers < next_smaller_workers, 'number that gave most', 'smaller number')
+    ) AS advice
 FROM scaling
+JOIN fastest USING (session_id, case_name, nodes, ranks_per_node, threads)
 LEFT JOIN other_work USING (session_id)
 LEFT JOIN largest USING (session_id, case_name, nodes, ranks_per_node, threads)
 WHERE is_slower

@@ -33,7 +33,7 @@ placed AS (
         supported.*,
         try_cast(nullif(regexp_extract(options, '^--repeats (\d+)$', 1), '') AS INTEGER) AS repeats_asked,
         places.workers, places.world_size, places.placement,
-        count(*) OVER of_case AS times,
+        count(DISTINCT (nodes, ranks_per_node, threads)) OVER of_case AS times,
         row_number() OVER (
             of_case ORDER BY cost DESC NULLS LAST, magnitude DESC NULLS LAST, certainty DESC, workers DESC, nodes
         ) AS place

@@ -300,6 +300,14 @@ def test_each_slow_run_is_named(stored):
     assert sorted(told) == ["ddp.1x2.r2", "ddp.1x4.r0"]
 
 
+@stored_as(Case(name="ddp", step_ms={1: around(100.0), 2: around(110.0), 4: around(150.0)}))
+def test_advice_to_use_fewer_ranks_means_those_that_train_most(said):
+    row = said["findings"]["negative_scaling"]
+    assert row["placement"] == "1x4"
+    assert row["evidence"].startswith("427 examples/s on 4 ranks, but 2 gave 582, and 1 gave most, 640;")
+    assert row["advice"].startswith("Use the number that gave most, ")
+
+
 TWO_MODES = {n: [ms / n for ms in (100.0, 100.4, 99.8, 100.2, 99.6)] for n in (1, 2)} | {
     4: [25.0, 40.0, 25.1, 40.2, 24.9]
 }
@@ -307,7 +315,9 @@ TWO_MODES = {n: [ms / n for ms in (100.0, 100.4, 99.8, 100.2, 99.6)] for n in (1
 
 @stored_as(Case(name="ddp", step_ms=TWO_MODES, repeats=5))
 def test_a_slow_run_is_compared_with_those_that_are_not_slow(said):
-    assert said["findings"]["outlying_repeat"]["evidence"] == (
+    row = said["findings"]["outlying_repeat"]
+    assert row["times"] == 1, "both slow runs are at one placement"
+    assert row["evidence"] == (
         "ddp.1x4.r3 on node-a trained 1,592 examples/s, the 3 ordinary repeats of 1x4 2,550 to 2,570; typical figures "
         "leave out this one and 1 more"
     )
