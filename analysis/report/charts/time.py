@@ -51,7 +51,7 @@ CHART = Chart(
     order=35,
     question="How long does an epoch take?",
     reading="Examples of the data set ÷ throughput, with its 95 % interval. A whole run, from start to end: mean over "
-    "ok repeats, with the fastest and the slowest.",
+    "ok repeats that are not slow, with the fastest and the slowest of them.",
     draw=_draw,
     section="training",
 )

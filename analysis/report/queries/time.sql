@@ -1,6 +1,6 @@
 -- One row per case and placement with an ok repeat of training: time of an epoch, as the data set's examples /
--- throughput, with the throughput's 95 % interval; and wall time of a whole run, mean over ok repeats, with the
--- fastest and the slowest.
+-- throughput, with the throughput's 95 % interval; and wall time of a whole run, mean over ok repeats that are
+-- not slow, with the fastest and the slowest of them.
 WITH wall AS (
     SELECT
         case_name, nodes, ranks_per_node, threads,
