@@ -12,7 +12,7 @@ import duckdb
 from analysis.compare.sides import MOST, Side, sides
 from analysis.database.rows import Row, fetch_rows, session_rows
 from analysis.errors import AnalysisError
-from analysis.wording.failures import not_ok_counts
+from analysis.wording.failures import FAILED, not_ok_counts
 from analysis.wording.plain_text import listed
 
 OWN_FILE = "content of "
@@ -66,7 +66,8 @@ class Comparison:
     max_regression: float
     """A ratio fails if it is certainly below 1 - max_regression."""
     rows: Sequence[Row]
-    """Rows of compare_sides. A row without a ratio says in `trouble` how its repeats ended."""
+    """Rows of compare_sides. A row without a ratio says in `trouble` how its repeats ended; `no_longer_trains`: the
+    baseline has an ok repeat, and the candidate has only others, of which one failed."""
     alone: tuple[Sequence[str], Sequence[str]]
     """Cases, with placements, that only the baseline ran, and those that only the candidate ran."""
     differences: Sequence[Difference]
@@ -98,9 +99,14 @@ class Comparison:
         return all(row["is_fingerprinted"] for row in self.rows if row["ratio"] is not None)
 
     @property
-    def fails(self) -> bool:
+    def has_regression(self) -> bool:
         """Whether a regression is certain."""
         return any(row["regression"] for row in self.rows)
+
+    @property
+    def fails(self) -> bool:
+        """Whether a regression is certain or a row no longer trains."""
+        return self.has_regression or any(row["no_longer_trains"] for row in self.rows)
 
 
 def compare(
@@ -204,28 +210,34 @@ def _place(row: Row) -> tuple[str, str]:
 
 
 def _add_troubles(connection: duckdb.DuckDBPyConnection, rows: Iterable[Row], both: Sequence[Side]) -> None:
-    """Why a row has no ratio: `baseline: 3 oom`."""
+    """Why a row has no ratio: `baseline: 3 oom`; and whether it trains on the baseline alone."""
     without = [row for row in rows if row["ratio"] is None]
     names, cases = ("baseline", "candidate"), ("baseline_case", "case_name")
-    troubles = [_troubles(connection, side) for side in both] if without else []
+    coverage = [_coverage(connection, side) for side in both] if without else []
     for row in rows:
-        row["trouble"] = ""
+        row |= {"trouble": "", "no_longer_trains": False}
     for row in without:
-        said = [
-            f"{name}: {found.get((row[case], row['placement'])) or 'no ok repeat'}"
-            for name, case, found in zip(names, cases, troubles, strict=True)
+        ended = {
+            name: found.get((row[case], row["placement"]), [])
+            for name, case, found in zip(names, cases, coverage, strict=True)
             if row[f"{name}_repeats"] == 0
-        ]
-        row["trouble"] = "; ".join(said)
+        }
+        row["trouble"] = "; ".join(
+            f"{name}: {', '.join(filter(None, map(not_ok_counts, found))) or 'no ok repeat'}"
+            for name, found in ended.items()
+        )
+        row["no_longer_trains"] = ended.keys() == {"candidate"} and any(
+            one[status] for one in ended["candidate"] for status in FAILED
+        )
 
 
-def _troubles(connection: duckdb.DuckDBPyConnection, side: Side) -> dict[tuple[str, str], str]:
-    """How repeats that are not ok ended, by case and placement: `3 oom, 1 failed`."""
+def _coverage(connection: duckdb.DuckDBPyConnection, side: Side) -> dict[tuple[str, str], list[Row]]:
+    """A side's rows of `coverage`, one for each of its sessions, by case and placement."""
     query = "FROM coverage WHERE list_contains($1, session_id) ORDER BY session_id"
-    found: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, str], list[Row]] = {}
     for row in fetch_rows(connection, query, [list(side.session_ids)]):
-        found.setdefault(_place(row), []).append(not_ok_counts(row))
-    return {place: ", ".join(filter(None, said)) for place, said in found.items()}
+        found.setdefault(_place(row), []).append(row)
+    return found
 
 
 def _by_plan(connection: duckdb.DuckDBPyConnection, both: Sequence[Side], rows: Sequence[Row]) -> list[Row]:

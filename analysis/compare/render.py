@@ -79,7 +79,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "candidate": _side(comparison.candidate),
         "margin": comparison.margin,
         "max_regression": comparison.max_regression,
-        "regression": comparison.fails,
+        "regression": comparison.has_regression,
         "sentence": sentence(comparison),
         "imported": list(comparison.imported),
         "busy": list(comparison.busy),

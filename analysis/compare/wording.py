@@ -67,17 +67,33 @@ def is_too_noisy(row: Row) -> bool:
 
 
 def sentence(comparison: Comparison, name: Callable[[str], str] = str) -> str:
-    """One line: whether a regression is certain, and what is undecided."""
+    """One line: whether a regression is certain, what is undecided, and which rows have no ratio."""
     judged = [row for row in comparison.rows if row["verdict"] is not None]
     if not judged:
         return "No verdict: every row was oversubscribed."
+    return f"{_decided(judged, comparison, name)}; {_counted(judged)}{_missing(comparison.rows, name)}."
+
+
+def _decided(judged: Sequence[Row], comparison: Comparison, name: Callable[[str], str]) -> str:
     limit = percent(comparison.max_regression)
-    failed = regressions(comparison.rows)
-    if failed:
-        return f"{largest_regression(failed, comparison.max_regression, name)}; {_counted(judged)}."
+    if failed := regressions(comparison.rows):
+        return largest_regression(failed, comparison.max_regression, name)
     if all(_is_ruled_out(row, comparison) for row in judged):
-        return f"No regression beyond {limit}: no interval reaches below it; {_counted(judged)}."
-    return f"No regression beyond {limit} is certain, {_open(judged, comparison, name)}; {_counted(judged)}."
+        return f"No regression beyond {limit}: no interval reaches below it"
+    return f"No regression beyond {limit} is certain, {_open(judged, comparison, name)}"
+
+
+def _missing(rows: Sequence[Row], name: Callable[[str], str]) -> str:
+    """The rows of which a side has no ok repeat: `; 1 more has no ratio: ddp 1x8 (candidate: 4 failed)`."""
+    missing = [row for row in rows if row["ratio"] is None]
+    if not missing:
+        return ""
+    first = f"{name(missing[0]['case_name'])} {missing[0]['placement']} ({missing[0]['trouble']})"
+    return (
+        f"; 1 more has no ratio: {first}"
+        if len(missing) == 1
+        else f"; {len(missing):,} more have no ratio, such as {first}"
+    )
 
 
 def largest_regression(failed: Sequence[Row], max_regression: float, name: Callable[[str], str] = str) -> str:

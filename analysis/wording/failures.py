@@ -9,7 +9,9 @@ from bench.records.skip_reason import common, kind_of
 
 _MOST_NAMED = 3
 """Placements that one line names."""
-_NOT_OK = ("oom", "failed", "timeout", "interrupted", "skipped", "missing")
+FAILED = ("oom", "failed", "timeout")
+"""Statuses of runs that began and could not end; columns of `coverage`."""
+_NOT_OK = (*FAILED, "interrupted", "skipped", "missing")
 
 
 def not_ok_counts(row: Row) -> str:

@@ -7,6 +7,7 @@ import click
 from bench.cli import _complete
 from bench.cli._options import PERCENT, format_option, results_option
 
+FAILED_EXIT_CODE = 1
 REGRESSION_EXIT_CODE = 3
 OTHER_MACHINE_EXIT_CODE = 4
 
@@ -51,8 +52,9 @@ def command(
     before; separate several with commas. SESSION:CASE on both sides compares two cases, also of one session.
 
     Exit code 3: a case is slower by more than --max-regression, and the interval supports that after correction for
-    all rows. An inconclusive verdict never sets it. Exit code 2: there is nothing to compare. Exit code 4, with
-    --require-alike: the machines differ, so a difference in speed may not come from the change."""
+    all rows. An inconclusive verdict never sets it. Exit code 1: a size that the baseline trains failed in all runs of
+    B. Exit code 2: there is nothing to compare. Exit code 4, with --require-alike: the machines differ, so a difference
+    in speed may not come from the change."""
     from analysis.compare import render
     from analysis.compare.wording import not_alike
     from bench.cli._output import say
@@ -64,4 +66,6 @@ def command(
     if require_alike and (reason := not_alike(comparison)):
         say(f"error: {reason}: measure both on one kind of machine", err=True)
         return OTHER_MACHINE_EXIT_CODE
-    return REGRESSION_EXIT_CODE if comparison.fails else 0
+    if comparison.has_regression:
+        return REGRESSION_EXIT_CODE
+    return FAILED_EXIT_CODE if comparison.fails else 0

@@ -64,6 +64,8 @@ def sessions(tmp_path_factory):
         "single": [ddp([10.0])],
         "it's": [ddp(SLOW)],
         "other": [ddp(QUIET, scaling="weak")],
+        "fallen": [ddp(QUIET), ddp(QUIET, "fell", statuses={(2, repeat): "failed" for repeat in range(5)})],
+        "skipped": [ddp(QUIET), ddp(QUIET, "fell", statuses={(2, repeat): "skipped" for repeat in range(5)})],
         "broken": [ddp(QUIET, statuses={(2, repeat): "failed" for repeat in range(5)})],
     }
     for day, (name, cases) in enumerate(made.items()):
@@ -120,7 +122,8 @@ def test_a_planted_regression_of_10_percent_is_found_with_5_repeats(bench_compar
     assert [cell.strip() for cell in row.split("  ") if cell.strip()] == [
         "ddp", "1x2", "5, 5", "6,400", "5,766", "0.901 [0.891, 0.911]", "slower: regression",
     ]  # fmt: skip
-    assert last_line(output) == "Regression beyond 5 %: ddp 1x2 0.901× [0.891, 0.911]; 1 slower."
+    end = "1 slower; 1 more has no ratio: fell 1x2 (candidate: 2 oom)."
+    assert last_line(output) == f"Regression beyond 5 %: ddp 1x2 0.901× [0.891, 0.911]; {end}"
 
 
 def test_noise_of_the_same_size_is_not_and_the_sentence_says_that_it_is_open(bench_compare):
@@ -166,7 +169,7 @@ def test_one_session_without_a_fingerprint_among_several_is_not_shown_to_be_alik
 
 @pytest.mark.parametrize(("limit", "code"), [("0.05", 3), ("8%", 3), ("9.5 %", 0), ("20%", 0), ("0", 3)])
 def test_the_limit_decides_and_is_said_as_percent_or_fraction(bench_compare, limit, code):
-    assert bench_compare(OLD, NEW, "--max-regression", limit)[0] == code
+    assert bench_compare(f"{OLD}:ddp", f"{NEW}:ddp", "--max-regression", limit)[0] == code
 
 
 @pytest.mark.parametrize(("margin", "verdict"), [("2%", "same"), ("0.001", "inconclusive")])
@@ -221,6 +224,17 @@ def test_what_only_one_side_has_and_what_failed_is_said(bench_compare):
     assert "only the candidate has: new 1x2" in output
     assert "no ratio: candidate: 2 oom" in next(
         line for line in output.splitlines() if line.startswith("fell")
+    )
+    assert output.splitlines()[-1].endswith("; 1 more has no ratio: fell 1x2 (candidate: 2 oom).")
+
+
+@pytest.mark.parametrize(("candidate", "exit_code"), [("fallen", 1), ("skipped", 0)])
+def test_a_size_that_no_longer_trains_fails_the_gate(bench_compare, candidate, exit_code):
+    code, output, _ = bench_compare(OLD, candidate)
+    said = output.splitlines()[-1]
+    assert code == exit_code
+    assert said.startswith(
+        "No regression beyond 5 %: no interval reaches below it; 1 same; 1 more has no ratio: fell"
     )
 
 
@@ -352,6 +366,7 @@ def test_why_rows_have_no_ratio_is_asked_once_a_side(sessions, monkeypatch):
     with connections.reader(sessions) as connection:
         found = comparison.compare(connection, OLD, f"{NEW},broken", margin=0.02, max_regression=0.05)
     assert [row["trouble"] for row in found.rows] == ["", "candidate: 2 oom"]
+    assert [row["no_longer_trains"] for row in found.rows] == [False, True]
     assert sum("FROM coverage" in query for query in asked) == 2
 
 
