@@ -71,11 +71,11 @@ class Comparison:
     alone: tuple[Sequence[str], Sequence[str]]
     """Cases, with placements, that only the baseline ran, and those that only the candidate ran."""
     differences: Sequence[Difference]
-    imported: Sequence[str] = ()
+    imported: Sequence[str]
     """Sessions that another program measured."""
-    is_mlperf: bool = False
+    is_mlperf: bool
     """All are results of MLPerf."""
-    busy: Sequence[str] = ()
+    busy: Sequence[str]
     """Sessions during which other processes used much of the ranks' CPUs."""
 
     @property
@@ -187,7 +187,7 @@ def _placements(connection: duckdb.DuckDBPyConnection, side: Side) -> Places:
 
 def _measured_machines(connection: duckdb.DuckDBPyConnection, both: Iterable[Side]) -> bool:
     query = "SELECT session_id FROM collective_peaks UNION SELECT session_id FROM matmul_peaks"
-    measured = {row["session_id"] for row in fetch_rows(connection, query, [])}
+    measured = {row["session_id"] for row in fetch_rows(connection, query)}
     return all(session_id in measured for side in both for session_id in side.session_ids)
 
 

@@ -96,7 +96,7 @@ def _missing(rows: Sequence[Row], name: Callable[[str], str]) -> str:
     )
 
 
-def largest_regression(failed: Sequence[Row], max_regression: float, name: Callable[[str], str] = str) -> str:
+def largest_regression(failed: Sequence[Row], max_regression: float, name: Callable[[str], str]) -> str:
     """Name the largest regression; `failed` are all regressions, the largest first."""
     more = f" and {len(failed) - 1:,} more" if len(failed) > 1 else ""
     return f"Regression beyond {percent(max_regression)}: {_named(failed[0], name)}{more}"

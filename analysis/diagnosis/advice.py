@@ -12,7 +12,7 @@ from analysis.wording import verdicts
 from analysis.wording.plain_text import listed
 from analysis.wording.sizes import largest
 
-MOST = 3
+_MOST = 3
 """Pieces of advice that the terminal and the first screen show."""
 NONE_CERTAIN = "No certain advice yet."
 _SHOWN = ("critical", "warning")
@@ -63,7 +63,7 @@ class Advice:
         return "certain" if self.is_certain else "likely, not certain"
 
 
-def first_advice(found: Sequence[Row], points: Sequence[Row], most: int = MOST) -> list[Advice]:
+def first_advice(found: Sequence[Row], points: Sequence[Row]) -> list[Advice]:
     """Critical findings and warnings, and how to decide open verdicts; each once even if several cases have it.
     `found` are rows of `diagnosis`, `points` of `scaling`."""
     sizes = largest(points)
@@ -79,11 +79,11 @@ def first_advice(found: Sequence[Row], points: Sequence[Row], most: int = MOST) 
     if "repeats" in groups:
         groups["repeats"].sort(key=_asked, reverse=True)
     every = sorted(groups.values(), key=lambda rows: _rank(rows[0], undecided, lost))
-    chosen = every[:most]
+    chosen = every[:_MOST]
     if undecided and "repeats" in groups and groups["repeats"] not in chosen:
         chosen[-1] = groups["repeats"]
     unexplained = [row for row in found if row["finding"] == "unexplained_loss"]
-    if unexplained and len(chosen) < most:
+    if unexplained and len(chosen) < _MOST:
         chosen.append(unexplained)
     verdict = {point["case_name"]: point for point in sizes if point["case_name"] in open_cases}
     return [_advice(rows, verdict) for rows in chosen]

@@ -61,7 +61,7 @@ def lines(
         yield f"{with_advice}: `{program} {name(_arguments(found[0]['session_id'], results))}`"
 
 
-def finding_lines(row: Row, program: str = "bench", width: int = _WIDTH) -> Iterator[str]:
+def finding_lines(row: Row, program: str, width: int) -> Iterator[str]:
     """One finding in full: its title, evidence and advice, and a command to try. It may contain untrusted names."""
     width = min(width, _WIDTH)
     yield from wrapped(f"{row['severity']}: {row['title']}{_where(row)}", width)

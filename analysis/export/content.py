@@ -46,9 +46,9 @@ class Content:
     machine: machine.Machine
     differing: list[Row]
     """Facts in which runs differ, from unlike_runs."""
-    to_target: Sequence[Row] = ()
+    to_target: Sequence[Row]
     """Rows of `target_efficiency`, if that is the table to export; else empty."""
-    caption: str = ""
+    caption: str
     """The user's text, in place of the headline or of a picture's title; empty: none."""
 
     def title(self) -> str:

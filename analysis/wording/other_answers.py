@@ -13,8 +13,8 @@ def other_answers(
     to_target: Sequence[Row],
     findings: Iterable[Row],
     other_networks: Sequence[Row],
-    name: Callable[[str], str] = str,
-    text: Callable[[str], str] = str,
+    name: Callable[[str], str],
+    text: Callable[[str], str],
 ) -> Iterator[str]:
     """Rows of `target_efficiency`, `diagnosis` and `what_if` of one session. `name` quotes a case's name for the
     output's format, and `text` untrusted text."""

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing import connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -92,7 +92,7 @@ class RanksOutcome:
     """How a run ended on one agent."""
 
     fault: Fault | None
-    outcomes: dict[int, dict[str, Any]] = field(default_factory=dict)
+    outcomes: dict[int, dict[str, Any]]
     """By rank: the outcome that the rank wrote itself; empty if it wrote none."""
 
 

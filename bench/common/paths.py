@@ -24,7 +24,7 @@ def results_folder(option: str | Path | None = None) -> Path:
     return Path(option or os.environ.get("BENCH_RESULTS") or "results")
 
 
-def writable_results_folder(option: str | Path | None = None) -> Path:
+def writable_results_folder(option: str | Path | None) -> Path:
     """The results folder of a new session. Raises InputError if DuckDB cannot write a database there."""
     folder = results_folder(option)
     if "?" in str(folder.resolve()):

@@ -6,7 +6,6 @@ the GPU. Most broken installations fail there.
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from datetime import timedelta
@@ -39,7 +38,7 @@ def probe() -> dict[str, Any]:
         "nccl": ".".join(map(str, torch.cuda.nccl.version())) if has_nccl else None,
         "nccl_error": _all_reduce_error("nccl", "cuda") if has_nccl and devices else None,
         "gloo_error": _all_reduce_error("gloo", "cpu"),
-        "torchvision_error": _import_error("torchvision"),
+        "torchvision_error": _torchvision_error(),
     }
 
 
@@ -72,9 +71,9 @@ def _all_reduce_error(backend: str, device: str) -> str | None:
     return None if total == 4 else f"the sum of four ones was {total}"
 
 
-def _import_error(module: str) -> str | None:
+def _torchvision_error() -> str | None:
     try:
-        importlib.import_module(module)
+        import torchvision  # noqa: F401 - whether it can be imported
     except (ImportError, RuntimeError, OSError) as error:
         return _first_line(error)
     return None

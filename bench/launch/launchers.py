@@ -134,7 +134,7 @@ _JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "JOB_ID")
 
 
 def task_here(
-    launchers: tuple[Launcher, ...], session: str | None, environ: Mapping[str, str] = os.environ
+    launchers: tuple[Launcher, ...], session: str | None, environ: Mapping[str, str]
 ) -> Task | None:
     """The task that the first of these launchers has made of this process; null if none has.
 

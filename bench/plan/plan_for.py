@@ -124,9 +124,9 @@ class Pilot:
     intervals: tuple[Interval, ...]
     quantity: str
     """Quantity that has the intervals: efficiency, speedup, throughput."""
-    session_start_s: float = 0.0
+    session_start_s: float
     """Seconds of a session before its first run."""
-    unknown: tuple[str, ...] = ()
+    unknown: tuple[str, ...]
     """Sizes without an ok run."""
 
     def assurance(self, steps: int | None, rounds: int, width: float) -> float:

@@ -27,7 +27,7 @@ class Computation:
     rank: int = 0
     cores: float = 0.0
     """CPU cores that it keeps busy; 0 on a GPU."""
-    after: tuple[str, ...] = ()
+    after: tuple[str, ...]
     """Names of the works that must have ended before, in any queue."""
 
     @property

@@ -34,7 +34,7 @@ def display(stream: TextIO, done: Collection[str], results: Path) -> PlainLines:
 class PlainLines:
     """A line for each run that ends."""
 
-    def __init__(self, stream: TextIO, done: Collection[str] = ()) -> None:
+    def __init__(self, stream: TextIO, done: Collection[str]) -> None:
         self._done = done
         self._console = Console(file=stream, highlight=False, soft_wrap=True, markup=False)
         self._runs = self._number = 0

@@ -91,7 +91,7 @@ class Shadow:
     """Time that the shadow took."""
     ram_bytes: int
     """Peak of the resident memory of its process."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
     """Assumptions of the shadow."""
 
     def sums(self) -> list[MessageSum]:

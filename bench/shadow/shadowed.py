@@ -28,11 +28,11 @@ class Shadowed:
     case_name: str
     world_size: int
     nodes: int
-    shadows: Sequence[Shadow] = ()
+    shadows: Sequence[Shadow]
     """Rank 0; with a pipeline a rank of each stage."""
-    problem: str | None = None
+    problem: str | None
     """Why there are no shadows."""
-    is_refused: bool = False
+    is_refused: bool
     """Whether the problem is an error of input, and not a run that is skipped."""
 
     def lines(self) -> list[str]:

@@ -30,7 +30,7 @@ class Listed:
         """Its `title:` as written. The rest of the file is not checked: that would make listing slow."""
         try:
             with self.path.open(encoding="utf-8-sig") as text:
-                return _top_level_text(text.read(MAX_BYTES), "title") or "(no title)"
+                return _title(text.read(MAX_BYTES)) or "(no title)"
         except (OSError, UnicodeDecodeError, yaml.YAMLError):
             return "(cannot be read; `bench show` says why)"
 
@@ -77,8 +77,8 @@ def _files() -> Iterator[Listed]:
                 yield Listed(name=path.stem, path=path)
 
 
-def _top_level_text(text: str, key: str) -> str | None:
-    """The scalar of a top-level key. Events are read one by one, so the rest of the file is not parsed."""
+def _title(text: str) -> str | None:
+    """The scalar of the top-level key `title`. Events are read one by one, so the rest of the file is not parsed."""
     depth, expecting_key, last = 0, True, ""
     for event in yaml.parse(text, yaml.SafeLoader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -89,7 +89,7 @@ def _top_level_text(text: str, key: str) -> str | None:
         elif isinstance(event, yaml.AliasEvent) and depth == 1:
             expecting_key = not expecting_key
         elif isinstance(event, yaml.ScalarEvent) and depth == 1:
-            if not expecting_key and last == key:
+            if not expecting_key and last == "title":
                 return " ".join(event.value.split())
             last, expecting_key = event.value, not expecting_key
     return None

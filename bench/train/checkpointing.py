@@ -29,7 +29,7 @@ _MATMULS = [
 ]
 
 
-def recompute(blocks: list[nn.Module], kept: Recomputed = True) -> None:
+def recompute(blocks: list[nn.Module], kept: Recomputed) -> None:
     """Recompute each block's forward in backward, all of it or all but the results that `kept` names."""
     options = {}
     if isinstance(kept, str):

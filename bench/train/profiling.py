@@ -48,8 +48,8 @@ class Profiling:
         *,
         gathering_ranks: int,
         trace: bool,
-        sent: Sequence[RequestedMessage] = (),
-        groups: Mapping[str, tuple[str, int]] | None = None,
+        sent: Sequence[RequestedMessage],
+        groups: Mapping[str, tuple[str, int]] | None,
     ) -> None:
         """`gathering_ranks`: the number of ranks over which parameters are sharded, if they are. `sent`: the messages
         of a step in their order, and `groups`: description and ranks of each process group, by torch's name; if they

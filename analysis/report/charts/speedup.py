@@ -47,7 +47,7 @@ def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
         y=alt.Y("workers:Q", title=_TITLE, scale=scale, axis=result_axis(rows)),
     )
     curve = Curve(field="speedup", y=y, title=_TITLE, tooltip=tooltip)
-    labels = end_labels(rows, "speedup")
+    labels = end_labels(rows)
     view = layered(ideal, *curves(rows, cases, curve), *labels, height=HEIGHT)
     return Drawing(
         views={"": view},

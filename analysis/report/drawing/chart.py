@@ -228,9 +228,9 @@ def line_tooltip(*values: alt.Tooltip) -> list[alt.Tooltip]:
     return [alt.Tooltip("case_name:N", title="case"), alt.Tooltip("placement:N", title=_SIZE), *values]
 
 
-def limit_note(rows: pl.DataFrame, column: str, which: str, of_all: str = "of_all") -> str:
+def limit_note(rows: pl.DataFrame, column: str, which: str) -> str:
     """A note if the query kept only some panels. Its column `of_all` counts all of them."""
-    kept, count = len(distinct(rows, column)), rows.get_column(of_all)[0]
+    kept, count = len(distinct(rows, column)), rows.get_column("of_all")[0]
     return "" if kept == count else f"Shown: {kept} of {count:,}, {which}; the SQL says how they were chosen."
 
 

@@ -79,15 +79,15 @@ def is_wide(rows: pl.DataFrame) -> bool:
     return bool(max(sizes) > 16 or (max(sizes) >= _DOUBLED and len(sizes) > _FEW_SIZES))
 
 
-def end_labels(rows: pl.DataFrame, field: str) -> list[alt.Chart]:
+def end_labels(rows: pl.DataFrame) -> list[alt.Chart]:
     """The name of each case at its largest size, moved apart where lines end close together; none if there are more
     cases than there is room for."""
     ends = rows.sort("workers", maintain_order=True).group_by("case_name", maintain_order=True).last()
     if ends.height > _MOST_LABELS:
         return []
     is_log = is_wide(rows)
-    places = [(math.log(value) if is_log else value) for value in ends.get_column(field)]
-    ticks = [math.log(value) if is_log else value for value in _values(rows, field)]
+    places = [(math.log(value) if is_log else value) for value in ends.get_column("speedup")]
+    ticks = [math.log(value) if is_log else value for value in _values(rows, "speedup")]
     gap = _LABEL_GAP * (max(ticks) - min(ticks) if is_log else max(ticks))
     order = sorted(range(len(places)), key=places.__getitem__)
     moved = dict(zip(order, _apart([places[place] for place in order], gap), strict=True))

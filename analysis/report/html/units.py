@@ -28,8 +28,8 @@ def _joined(number: str, unit: str) -> str:
     return f"{number}{unit}" if unit in ("", TIMES) else f"{number}\u00a0{unit}"
 
 
-def with_unit(value: float | None, unit: str, digits: int = 3) -> str:
-    text = number(value, digits)
+def with_unit(value: float | None, unit: str) -> str:
+    text = number(value)
     return text if text == UNKNOWN else _joined(text, unit)
 
 

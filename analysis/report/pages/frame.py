@@ -32,7 +32,7 @@ def charted_page(
     file_name: str,
     sections: Iterable[Section],
     bundle: str,
-    styles: Sequence[str] = (),
+    styles: Sequence[str],
     meta: Mapping[str, str] = MappingProxyType({}),
     **values: Any,
 ) -> str:

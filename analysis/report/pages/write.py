@@ -35,8 +35,8 @@ def write_pages(
     bundle: Bundle,
     *,
     compare: bool,
-    redact: bool = False,
-    on_failure: Callable[[str, Exception], None] | None = None,
+    redact: bool,
+    on_failure: Callable[[str, Exception], None] | None,
 ) -> list[Path]:
     """See analysis.report.write."""
     with connections.reader(results) as connection, redacting(connection) if redact else nullcontext():

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 import polars as pl
 from markupsafe import Markup
@@ -34,7 +33,7 @@ _CURVE_HEIGHT = 250
 """CSS pixels of the chart of speedup."""
 
 
-def first_screen(contents: Contents, others: Mapping[str, str] = MappingProxyType({})) -> Markup:
+def first_screen(contents: Contents, others: Mapping[str, str]) -> Markup:
     """The first screen. `others` maps file names of related pages to titles."""
     session, points, found = contents.session, contents.rows("summary"), contents.rows("findings")
     losses = lost_efficiency.explained(contents.rows("losses"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,11 +34,11 @@ class ProfiledRun:
     nccl: str | None = None
     ranks: int
     """Ranks of which there is a trace."""
-    tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    tables: Mapping[str, Sequence[Row]]
     """Rows by table."""
     strategy: str | None = None
-    repeat: int = 0
 
+    repeat = 0
     scaling = "none"
     seconds = None
     job_id = None

@@ -28,7 +28,13 @@ def interval(*, run_sd: float = 0.01, step_sd: float = 0.05, df: int | None = 2,
 def pilot(*intervals: Interval, start_s: float = 2.0) -> Pilot:
     sizes = (size("ddp 1x1", start_s=start_s), size("ddp 1x2", start_s=start_s, step_s=0.03))
     return Pilot(
-        session_id="s", rounds=3, sizes=sizes, intervals=intervals, quantity="efficiency", session_start_s=7.0
+        session_id="s",
+        rounds=3,
+        sizes=sizes,
+        intervals=intervals,
+        quantity="efficiency",
+        session_start_s=7.0,
+        unknown=(),
     )
 
 
