@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
+
+from bench.cli import _complete
 
 if TYPE_CHECKING:
     from bench.suite.models import ResolvedSuite
@@ -163,32 +166,69 @@ def given(context: click.Context, *, without: Collection[str] = ()) -> list[str]
     return words
 
 
-class SuiteOrCommand(click.Command):
-    """Its argument is a suite, or after `--` a command. Raises InputError if both are given."""
+suite_argument = click.argument(
+    "suite", metavar="[SUITE | -- COMMAND [ARG]...]", required=False, shell_complete=_complete.suites
+)
+
+
+class SuiteOrCommand(GroupedCommand):
+    """Its argument is a suite, or after `--` a command, whose own options are not parsed."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        from bench.common.errors import InputError
-
-        at = args.index("--") if "--" in args else len(args)
-        name, dashes = ctx.info_name, "give a command after two dashes, as in"
-        try:
-            left = super().parse_args(ctx, args[:at])
-        except click.UsageError as error:
-            if at == len(args) and "unexpected extra argument" in error.message:
-                raise InputError(
-                    f"there is more than one suite: {dashes} `bench {name} -- python train.py`"
-                ) from None
-            raise
-        if str(ctx.params["suite"]).endswith(".py"):
-            script = ctx.params["suite"]
-            raise InputError(f"{script} is no suite: {dashes} `bench {name} -- python {script}`")
-        suite, words = ctx.params["suite"], tuple(args[at + 1 :])
-        if suite is not None and words:
-            raise InputError(
-                f"the suite {suite} and the command {words[0]} are both given: leave one of them out"
-            )
-        ctx.params["words"] = words
+        ctx.meta[_complete.AFTER_DASHES] = "--" in args
+        if "--" in args:
+            at = args.index("--")
+            before, words = args[:at], args[at + 1 :]
+        else:
+            words = self._words_of_a_program(ctx, args)
+            before = args[: len(args) - len(words)]
+        left = super().parse_args(ctx, before)
+        ctx.params["words"] = tuple(words)
         return left
+
+    def _words_of_a_program(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The words of the command, if the first argument that is not an option is a program and not a suite."""
+        from bench.suite.find import is_suite
+
+        parser = self.make_parser(ctx)
+        parser.allow_interspersed_args = False
+        values, others, _ = parser.parse_args(list(args))
+        first = values.get("suite")
+        if not isinstance(first, str) or is_suite(first) or shutil.which(first) is None:
+            return []
+        return [first, *others]
+
+
+def check_suite_or_command(context: click.Context) -> None:
+    """Raise InputError if a suite and a command are given, a script in place of a suite, or --quick, --case or --data
+    of a suite with a command."""
+    from bench.common.errors import InputError
+
+    suite, words = context.params["suite"], context.params["words"]
+    if suite is not None and words:
+        raise InputError(
+            f"the suite {suite} and the command {words[0]} are both given: leave one of them out"
+        )
+    if suite is not None and Path(suite).suffix in (".py", ".sh"):
+        start = "bash" if suite.endswith(".sh") else "python"
+        raise InputError(
+            f"{suite} is a script: give the command that starts it: bench {context.info_name} -- {start} {suite}"
+        )
+    if words:
+        refuse(context, _OF_A_SUITE, "only for a suite: leave it out, or name a suite")
+
+
+_OF_A_SUITE = ("quick", "cases", "data_root", "resume", "width", "tflops")
+"""Parameters that a command line with a command cannot have."""
+
+
+def refuse(context: click.Context, names: Iterable[str], reason: str) -> None:
+    """Raise InputError, with the reason and what to do, if the call has options of these names."""
+    from bench.common.errors import InputError
+
+    every = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    if useless := [every[name] for name in names if context.params.get(name) not in (None, False, ())]:
+        raise InputError(f"{', '.join(useless)}: {reason}")
 
 
 def resolve(suite: str, options: Mapping[str, Any]) -> ResolvedSuite:
@@ -200,32 +240,25 @@ def resolve(suite: str, options: Mapping[str, Any]) -> ResolvedSuite:
     return load_suite(suite, Selection(**{key: options[key] for key in selecting if key in options}))
 
 
-def suite_or_command(
-    doing: str, suite: str | None, words: Sequence[str], options: Mapping[str, Any]
-) -> ResolvedSuite:
-    """The suite that these options select, or one with the command as its only case. `doing`: the verb of the call.
-    Raises InputError."""
+def suite_or_command(context: click.Context) -> ResolvedSuite:
+    """The suite that the call selects, or one with the call's command as its only case. Raises InputError."""
     from bench.common.errors import InputError
     from bench.suite import resolve as suites
     from bench.suite.of_command import suite_of_command
     from bench.suite.selection import Selection
 
-    if suite is not None:
-        return resolve(suite, options)
-    if not words:
+    check_suite_or_command(context)
+    options, name = context.params, context.info_name
+    if options["suite"] is not None:
+        return resolve(options["suite"], options)
+    if not options["words"]:
         raise InputError(
-            f"there is nothing to {doing}: name a suite, as in `bench {doing} smoke --world 64`, or give a command "
-            f"after two dashes, as in `bench {doing} --world 64 -- python train.py`"
+            f"there is nothing to {name}: name a suite, as in `bench {name} smoke --world 64`, or give a command "
+            f"after two dashes, as in `bench {name} --world 64 -- python train.py`"
         )
-    of_suites = {
-        "--quick": options["quick"], "--case": options["cases"], "--data": options["data_root"],
-        "--tflops": options.get("tflops"),
-    }  # fmt: skip
-    if useless := [option for option, value in of_suites.items() if value]:
-        raise InputError(f"{', '.join(useless)}: only for a suite: leave it out, or name a suite")
-    document = suite_of_command(words, name=None, variables=(), options=options)
+    document = suite_of_command(options["words"], name=None, variables=(), options=options)
     selection = Selection(settings=options["settings"], vary=options["vary"])
-    return suites.resolve(document.root, Path(f"bench {doing}"), selection, name=document.name)
+    return suites.resolve(document.root, Path(f"bench {name}"), selection, name=document.name)
 
 
 def folders_read(suite: str | None, data_root: str | None) -> list[str]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bench.cli import _complete
 from bench.cli._options import (
     Finite,
     SuiteOrCommand,
     format_option,
     options_named,
+    suite_argument,
     suite_or_command,
     timeout_option,
 )
@@ -27,9 +27,7 @@ _POSITIVE = Finite(min=1e-9, max=1e9)
 
 
 @click.command(name="predict", cls=SuiteOrCommand)
-@click.argument(
-    "suite", metavar="[SUITE | -- COMMAND [ARG]...]", required=False, shell_complete=_complete.suites
-)
+@suite_argument
 @options_named(
     "quick", "cases", "settings", "vary", "world", "device", "ranks_per_node", "results", "data_root"
 )
@@ -56,7 +54,8 @@ _POSITIVE = Finite(min=1e-9, max=1e9)
 )  # fmt: skip
 @timeout_option
 @format_option("table", "json", note=" JSON is in bytes, seconds and fractions.")
-def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any) -> None:
+@click.pass_context
+def command(context: click.Context, /, form: str, **options: Any) -> None:
     """Predict the suite SUITE, a name or a YAML file, or COMMAND, a training script: for each case and world size the
     communication time, the memory of a rank, and whether it fits. World sizes may exceed this machine.
 
@@ -74,7 +73,7 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
     raise_when_told()
     here = detect(options["ranks_per_node"])
     known = machine(options, _measured(options["results"]), here.cpus_per_node)
-    asked = suite_or_command("predict", suite, words, options)
+    asked = suite_or_command(context)
     found = predictions(asked, here, known, options["data_root"], timeout_s=options["timeout_s"])
     specs = [one.spec for one in found]
     sources = [

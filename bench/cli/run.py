@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from bench.cli import _complete
-from bench.cli._options import PERCENT, Finite, GroupedCommand, format_option, suite_options
+from bench.cli._options import (
+    PERCENT,
+    Finite,
+    SuiteOrCommand,
+    check_suite_or_command,
+    format_option,
+    refuse,
+    suite_argument,
+    suite_options,
+)
 from bench.cli._srun import step_options, take_step_options, through_srun
 
 _OF_A_COMMAND = (
     *("scaling", "batch_per_rank", "global_batch", "examples_per_step", "step_optimizer"),
     *("variables", "cwd", "isolate", "name"),
 )
-_OF_A_SUITE = ("quick", "cases", "data_root", "resume", "width")
 _MEASURE = ("warmup", "steps", "timeout_s")
 """Options named as the keys of a suite's section `measure` that they set."""
 _GROUPS = {
@@ -42,40 +49,12 @@ _WHAT_TO_GIVE = (
 )
 
 
-class _SuiteOrCommand(GroupedCommand):
-    """Its argument is a suite, or after `--` a command, whose own options are not parsed."""
-
+class _Run(SuiteOrCommand):
     option_groups = _GROUPS
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[_complete.AFTER_DASHES] = "--" in args
-        if "--" in args:
-            at = args.index("--")
-            before, words = args[:at], args[at + 1 :]
-        else:
-            words = self._words_of_a_program(ctx, args)
-            before = args[: len(args) - len(words)]
-        left = super().parse_args(ctx, before)
-        ctx.params["words"] = tuple(words)
-        return left
 
-    def _words_of_a_program(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The words of the command, if the first argument that is not an option is a program and not a suite."""
-        from bench.suite.find import is_suite
-
-        parser = self.make_parser(ctx)
-        parser.allow_interspersed_args = False
-        values, others, _ = parser.parse_args(list(args))
-        first = values.get("suite")
-        if not isinstance(first, str) or is_suite(first) or shutil.which(first) is None:
-            return []
-        return [first, *others]
-
-
-@click.command(name="run", cls=_SuiteOrCommand)
-@click.argument(
-    "suite", metavar="[SUITE | -- COMMAND [ARG]...]", required=False, shell_complete=_complete.suites
-)
+@click.command(name="run", cls=_Run)
+@suite_argument
 @suite_options
 @click.option(
     "--warmup", type=click.IntRange(min=1), metavar="N",
@@ -171,7 +150,7 @@ def command(
     from bench.cli._run_session import run_session
 
     step = take_step_options(options, launcher)
-    _check_what_to_run(context, words)
+    _check_what_to_run(context)
     session = _of_command(words, options) if words else _of_suite(options)
     if width is not None:
         print_plan_for(context, session, width, as_json=form == "json")
@@ -181,37 +160,23 @@ def command(
     return run_session(session, launcher=launcher, dry_run=dry_run, no_load=no_load, as_json=form == "json")
 
 
-def _check_what_to_run(context: click.Context, words: tuple[str, ...]) -> None:
+def _check_what_to_run(context: click.Context) -> None:
     """Raise InputError unless the call has one suite, one command or one session to resume, and options that fit."""
     from bench.common.errors import InputError
 
-    suite, resumed = context.params["suite"], context.params["resume"]
-    if suite is not None and words:
-        raise InputError(
-            f"the suite {suite} and the command {words[0]} are both given: leave one of them out"
-        )
-    if suite is None and not words and resumed is None and context.params["width"] is None:
+    check_suite_or_command(context)
+    words, resumed = context.params["words"], context.params["resume"]
+    if context.params["suite"] is None and not words and resumed is None and context.params["width"] is None:
         raise InputError(f"there is nothing to run: {_WHAT_TO_GIVE}")
-    if suite is not None and Path(suite).suffix in (".py", ".sh"):
-        start = "bash" if suite.endswith(".sh") else "python"
-        raise InputError(
-            f"{suite} is a script: give the command that starts it: bench run -- {start} {suite}"
+    if resumed is not None:
+        refuse(context, (*_MEASURE, "dry_run"), "a resumed session keeps its plan: leave it out")
+    if not words:
+        refuse(
+            context,
+            _OF_A_COMMAND,
+            "only for a command after two dashes: in a suite, use the keys of its file, as with "
+            "--set cases.NAME.global_batch=256",
         )
-    if resumed is not None and (useless := _given(context, (*_MEASURE, "dry_run"))):
-        raise InputError(f"{', '.join(useless)}: a resumed session keeps its plan: leave it out")
-    if words and (useless := _given(context, _OF_A_SUITE)):
-        raise InputError(f"{', '.join(useless)}: only for a suite: leave it out, or name a suite")
-    if not words and (useless := _given(context, _OF_A_COMMAND)):
-        raise InputError(
-            f"{', '.join(useless)}: only for a command after two dashes: in a suite, use the keys of its file, as with "
-            "--set cases.NAME.global_batch=256"
-        )
-
-
-def _given(context: click.Context, names: Iterable[str]) -> list[str]:
-    """The options of these names that the call has."""
-    every = {parameter.name: parameter.opts[0] for parameter in context.command.params}
-    return [every[name] for name in names if context.params[name] not in (None, False, ())]
 
 
 def _of_suite(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,20 +7,25 @@ from typing import Any
 
 import click
 
-from bench.cli import _complete
-from bench.cli._options import SuiteOrCommand, format_option, options_named, suite_or_command, timeout_option
+from bench.cli._options import (
+    SuiteOrCommand,
+    format_option,
+    options_named,
+    suite_argument,
+    suite_or_command,
+    timeout_option,
+)
 from bench.cli._output import say
 from bench.common.errors import InputError
 
 
 @click.command(name="shadow", cls=SuiteOrCommand)
-@click.argument(
-    "suite", metavar="[SUITE | -- COMMAND [ARG]...]", required=False, shell_complete=_complete.suites
-)
+@suite_argument
 @options_named("quick", "cases", "settings", "vary", "world", "device", "ranks_per_node", "data_root")
 @timeout_option
 @format_option("table", "json", note=" JSON is in bytes and seconds.")
-def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any) -> None:
+@click.pass_context
+def command(context: click.Context, /, form: str, **options: Any) -> None:
     """Run one rank of the suite SUITE, a name or a YAML file, or of COMMAND, a training script, without the others and
     without a GPU: print every message of a step by process group, and the peak of memory by kind.
 
@@ -34,7 +39,7 @@ def command(words: tuple[str, ...], suite: str | None, form: str, **options: Any
     from bench.shadow.shadowed import shadows_of_suite
 
     raise_when_told()
-    found = shadows_of_suite(suite_or_command("shadow", suite, words, options), options)
+    found = shadows_of_suite(suite_or_command(context), options)
     if form == "json":
         click.echo(json.dumps([one.to_json() for one in found], indent=1))
     elif shown := [one for one in found if not one.is_refused]:

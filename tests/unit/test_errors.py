@@ -85,11 +85,11 @@ def test_a_wrong_argument_is_an_error_of_the_same_style(
         ),
         (
             ["shadow", "train.py"],
-            "error: train.py is no suite: give a command after two dashes, as in `bench shadow --",
+            "error: train.py is a script: give the command that starts it: bench shadow -- python train.py",
         ),
         (
             ["predict", "smoke", "python", "train.py"],
-            "error: there is more than one suite: give a command after two",
+            "error: bench predict: got unexpected extra arguments (python train.py).",
         ),
         (
             ["predict", "--quick", "--tflops", "3", "--", "python", "train.py"],

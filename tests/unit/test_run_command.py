@@ -102,7 +102,10 @@ def test_steps_of_a_suite_are_a_setting_of_it() -> None:
         (["smoke", "--", "python", "train.py"], "the suite smoke and the command python are both given"),
         (["--quick", "--", "python", "train.py"], "--quick: only for a suite"),
         (["smoke", "--cwd", ".", "--scaling", "weak"], "--scaling, --cwd: only for a command"),
-        (["train.py"], "train.py is a script: give the command that starts it: bench run -- python train.py"),
+        (
+            ["train.py"],
+            "train.py is a script: give the command that starts it: bench {name} -- python train.py",
+        ),
         (["--resume", "s", "--steps", "3"], "--steps: a resumed session keeps its plan"),
         (["--dry-run", "--", "python", "missing.py"], "case script: missing.py is not a file in"),
         (["--dry-run", "--", "no-such-program"], "no-such-program is not on PATH"),
@@ -121,6 +124,6 @@ def test_a_call_that_cannot_be_meant_says_what_to_give(
     name: str, words: list[str], said: str, folder: Path
 ) -> None:
     done = call(name, *words)
-    assert said in str(done.exception)
+    assert said.replace("{name}", name) in str(done.exception)
     assert getattr(done.exception, "exit_code", None) == 2
     assert not (folder / "results").exists()
