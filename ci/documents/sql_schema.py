@@ -125,7 +125,7 @@ def _described(
     parameters = " ".join(parameters.split()).replace("( ", "(").replace(" )", ")")
     if not gives_rows:
         return f"{name}{parameters}", []
-    required = sum(":=" not in word for word in parameters.split(","))
+    required = sum(":=" not in word for word in parameters.strip("()").split(",") if word)
     return f"FROM {name}{parameters}", _columns_of_macro(connection, name, required)
 
 

@@ -2,16 +2,15 @@
 -- not and why, a rank's memory at the largest micro-batch that fitted, and the batch that was then measured. Memory is
 -- that of the rank that needed most. Last attempts only. Sizes are doubled, so the exact limit between the largest that
 -- fits and the smallest that does not is unknown.
-WITH last_attempts AS (
+WITH attempts AS (
     SELECT
         *,
         batch_per_rank // accumulate AS micro_batch,
         status IN ('oom', 'timeout') OR (status = 'failed' AND failed_rank IS NOT NULL) AS is_too_large
-    FROM runs
-    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
+    FROM last_attempts()
 ),
 probes AS (
-    SELECT * FROM last_attempts
+    SELECT * FROM attempts
     LEFT JOIN run_stats USING (session_id, run_id, attempt)
     WHERE probe
 ),
@@ -56,7 +55,7 @@ measured AS (
         any_value(micro_batch) AS micro_batch,
         any_value(batch_per_rank) AS batch_per_rank,
         any_value(global_batch) AS global_batch
-    FROM last_attempts
+    FROM attempts
     WHERE probe IS NOT TRUE AND steps_completed IS NOT NULL
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),

@@ -1,12 +1,7 @@
 -- One row per session, case, placement, collective operation and message size, over ok runs, timed back to back.
 -- Within a run: the mean over ranks in each iteration, as nccl-tests averages them, then the median over iterations.
 -- Over repeats: the geometric mean with a two-sided 95 % interval (Student's t on logarithms), null below two repeats.
-WITH last_attempts AS (
-    SELECT * FROM runs
-    WHERE status = 'ok'
-    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
-),
-iterations AS (
+WITH iterations AS (
     SELECT session_id, run_id, attempt, op, message_bytes, iteration, avg(time_ns) AS time_ns
     FROM collectives
     WHERE computation_ns IS NULL
@@ -31,7 +26,8 @@ per_placement AS (
         geometric_mean(time_ns) AS time_ns,
         variance_of_log(time_ns) AS log_variance
     FROM per_run
-    JOIN last_attempts USING (session_id, run_id, attempt)
+    JOIN last_attempts() USING (session_id, run_id, attempt)
+    WHERE status = 'ok'
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, op, message_bytes
 ),
 with_bandwidths AS (

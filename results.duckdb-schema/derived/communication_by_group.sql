@@ -1,12 +1,7 @@
 -- One row per session, case, placement and process group of its profiled steps, such as a dimension of a mesh: per rank
 -- and step, means over ranks, profiled steps and ok repeats. Groups with the same description are one. Two groups that
 -- communicate at the same time both count it.
-WITH last_attempts AS (
-    SELECT * FROM runs
-    WHERE status = 'ok'
-    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
-),
-step_totals AS (
+WITH step_totals AS (
     SELECT
         session_id, run_id, attempt,
         count(*) AS rank_steps,
@@ -43,7 +38,8 @@ over_repeats AS (
         avg(exposed_share) AS exposed_share,
         mean_half_width(count(exposed_share), var_samp(exposed_share)) AS half_width
     FROM per_run
-    JOIN last_attempts USING (session_id, run_id, attempt)
+    JOIN last_attempts() USING (session_id, run_id, attempt)
+    WHERE status = 'ok'
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, dimension
 ),
 final AS (

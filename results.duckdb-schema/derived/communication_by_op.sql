@@ -1,12 +1,7 @@
 -- One row per session, case, placement and kind of collective in its profiled steps: per rank and step, means over
 -- ranks, profiled steps and ok repeats. `control` is communication without parameters or gradients: single numbers and
 -- integers.
-WITH last_attempts AS (
-    SELECT * FROM runs
-    WHERE status = 'ok'
-    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
-),
-rank_steps AS (
+WITH rank_steps AS (
     SELECT session_id, run_id, attempt, count(*) AS steps FROM profile GROUP BY session_id, run_id, attempt
 ),
 smaller_groups AS (
@@ -39,7 +34,8 @@ over_repeats AS (
         if(count(message_bytes) = count(*), avg(message_bytes), NULL) AS message_bytes,
         avg(time_ms) AS time_ms
     FROM per_run
-    JOIN last_attempts USING (session_id, run_id, attempt)
+    JOIN last_attempts() USING (session_id, run_id, attempt)
+    WHERE status = 'ok'
     GROUP BY session_id, suite, case_name, nodes, ranks_per_node, threads, op
 ),
 final AS (

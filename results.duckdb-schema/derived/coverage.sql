@@ -1,9 +1,7 @@
 -- One row per session, case and placement: how many runs were planned and how they ended. `missing` runs were planned
 -- and have no result (yet); `reasons` says why runs are not ok. Probing runs of find_batch are left out.
 WITH last_attempts AS (
-    SELECT * FROM runs
-    WHERE probe IS NOT TRUE
-    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
+    FROM last_attempts() WHERE probe IS NOT TRUE
 ),
 planned AS (
     SELECT * FROM planned_runs WHERE probe IS NOT TRUE

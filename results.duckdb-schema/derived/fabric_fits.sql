@@ -4,20 +4,16 @@
 -- normal equations, with 1 ÷ time² as the weight of a size. A negative intercept or slope is set to 0. Times back to
 -- back are those in collective_bandwidth. After computation, a run's time is the mean over ranks and iterations: a step
 -- waits for slow messages, too.
-WITH ok_runs AS (
-    SELECT * FROM runs
-    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
-        AND status = 'ok' AND oversubscribed IS NOT TRUE AND world_size > 1
-),
-iterations AS (
+WITH iterations AS (
     SELECT
         session_id, run_id, op, message_bytes, device_type, device_name, nodes, ranks_per_node, world_size, iteration,
         computation_ns IS NOT NULL AS after_computation,
         avg(time_ns) / 1e9 AS time_s,
         avg(cpu_ns) / 1e9 AS cpu_s
     FROM collectives
-    JOIN ok_runs USING (session_id, run_id, attempt)
-    WHERE bus_factor_of(op, world_size) IS NOT NULL
+    JOIN last_attempts() USING (session_id, run_id, attempt)
+    WHERE status = 'ok' AND oversubscribed IS NOT TRUE AND world_size > 1
+        AND bus_factor_of(op, world_size) IS NOT NULL
     GROUP BY ALL
 ),
 times AS (

@@ -1,15 +1,10 @@
 -- One row per session, case, placement (nodes, ranks_per_node, threads), key of the fingerprint and value: the
 -- software, hardware and settings of its runs, and the number of examples in their data set. Last attempts that were
 -- started; facts that are unknown for a run have no row.
-WITH last_attempts AS (
-    SELECT * FROM runs
-    WHERE probe IS NOT TRUE
-    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
-),
-begun AS (
+WITH begun AS (
     SELECT *, placement_of(nodes, ranks_per_node, axis, threads) AS placement
-    FROM last_attempts
-    WHERE status <> 'skipped'
+    FROM last_attempts()
+    WHERE probe IS NOT TRUE AND status <> 'skipped'
 ),
 facts AS (
     SELECT

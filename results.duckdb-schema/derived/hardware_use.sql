@@ -1,19 +1,13 @@
 -- One row per ok run (last attempt): FLOPs of a step, and what the GPUs of its ranks did during measured steps. Other
 -- GPUs of their nodes are ignored.
-WITH last_attempts AS (
-    SELECT * FROM runs
-    WHERE probe IS NOT TRUE
-    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
-),
-used_devices AS (
+WITH used_devices AS (
     SELECT
         session_id, run_id, attempt,
         count(*) AS devices_read,
         avg(gpu_busy_share) AS gpu_busy_share,
-        avg(run_device_stats.sm_clock_mhz) AS sm_clock_mhz,
-        CASE WHEN count(run_device_stats.energy_j) = count(*) THEN sum(run_device_stats.energy_j) END AS energy_j
+        avg(sm_clock_mhz) AS sm_clock_mhz,
+        CASE WHEN count(energy_j) = count(*) THEN sum(energy_j) END AS energy_j
     FROM run_device_stats
-    JOIN last_attempts USING (session_id, run_id, attempt)
     WHERE ranks > 0
     GROUP BY session_id, run_id, attempt
 ),
@@ -38,10 +32,10 @@ final AS (
         sm_clock_mhz,                  -- mean over the same GPUs and readings
         -- energy_j: energy of these GPUs in measured steps, all together; null unless each of them has a counter
         CASE WHEN devices_read = given_devices.devices AND energy_j > 0 THEN energy_j END AS energy_j
-    FROM last_attempts
+    FROM last_attempts()
     JOIN run_stats USING (session_id, run_id, attempt)
     LEFT JOIN used_devices USING (session_id, run_id, attempt)
     LEFT JOIN given_devices USING (session_id, run_id, attempt)
-    WHERE status = 'ok' AND measured_steps > 0
+    WHERE status = 'ok' AND probe IS NOT TRUE AND measured_steps > 0
 )
 SELECT * FROM final;

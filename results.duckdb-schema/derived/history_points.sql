@@ -1,19 +1,14 @@
 -- One row per row of scaling, with the facts by which history distinguishes lines, experiments and changes, so that
 -- history reads no runs.
-WITH ok_runs AS (
-    SELECT session_id, case_name, nodes, ranks_per_node, threads, run_id, status, fingerprint, config
-    FROM runs
-    WHERE probe IS NOT TRUE
-    QUALIFY status = 'ok' AND row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
-),
-made AS (
+WITH made AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
         string_agg(DISTINCT fingerprint ->> 'settings', ', ' ORDER BY fingerprint ->> 'settings') AS settings,
         list_sort(coalesce(list(DISTINCT fingerprint::VARCHAR) FILTER (fingerprint::VARCHAR <> '{}'), []))
             AS fingerprints,
         arg_min(config, run_id) AS config
-    FROM ok_runs
+    FROM last_attempts()
+    WHERE status = 'ok' AND probe IS NOT TRUE
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),
 final AS (

@@ -1,12 +1,7 @@
 -- One row per session, case, placement, precision and shape of a multiplication, over ok runs. Within a run: the median
 -- over iterations of each rank, then the mean over ranks, i.e. what one device achieves while all are busy. Over
 -- repeats: the geometric mean with a two-sided 95 % interval (Student's t on logarithms), null below two repeats.
-WITH last_attempts AS (
-    SELECT * FROM runs
-    WHERE status = 'ok'
-    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
-),
-per_rank AS (
+WITH per_rank AS (
     SELECT session_id, run_id, attempt, precision, m, n, k, rank, median(time_ns) AS time_ns
     FROM matmuls
     GROUP BY session_id, run_id, attempt, precision, m, n, k, rank
@@ -29,7 +24,8 @@ per_placement AS (
         geometric_mean(time_ns) AS time_ns,
         variance_of_log(time_ns) AS log_variance
     FROM per_run
-    JOIN last_attempts USING (session_id, run_id, attempt)
+    JOIN last_attempts() USING (session_id, run_id, attempt)
+    WHERE status = 'ok'
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, per_run.precision, m, n, k
 ),
 with_rates AS (

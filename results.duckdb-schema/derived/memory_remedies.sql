@@ -12,9 +12,8 @@ WITH attempts AS (
         json_merge_patch(config -> '$.train', '{"accumulate": null, "micro_batch": null}')::VARCHAR AS train,
         try_cast(config ->> '$.train.micro_batch' AS INTEGER) AS fixed_micro_batch,
         concat_ws(' ', workload, config ->> '$.workload_options', config ->> '$.strategy_options') AS model
-    FROM runs
+    FROM last_attempts()
     WHERE probe IS NOT TRUE
-    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
 ),
 places AS (
     SELECT

@@ -1,12 +1,7 @@
 -- One row per run that measures (last attempt): what was requested, how it ended, and the results of its measured
 -- steps. Probing runs of find_batch are in batch_limits only. Step times are E(s) - E(s-1) over all ranks; quantiles
 -- are measured values. Throughput is null unless the run is ok.
-WITH last_attempts AS (
-    SELECT * FROM runs
-    WHERE probe IS NOT TRUE
-    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
-),
-best_evals AS (
+WITH best_evals AS (
     SELECT
         session_id, run_id, attempt,
         min(val_loss) FILTER (isfinite(val_loss)) AS best_val_loss,  -- smallest over the run's validations
@@ -22,9 +17,10 @@ throughputs AS (
             reported_throughput,
             coalesce(whole_run_examples, 1) / whole_run_s
         ) END AS throughput
-    FROM last_attempts
+    FROM last_attempts()
     LEFT JOIN run_stats USING (session_id, run_id, attempt)
     LEFT JOIN best_evals USING (session_id, run_id, attempt)
+    WHERE probe IS NOT TRUE
 ),
 final AS (
     SELECT
