@@ -5,10 +5,7 @@
 -- examples at another size, so only equal losses are a verdict then. The losses of the first 20 steps, with warm-up,
 -- are compared and judged; later differences are reported without a verdict. The baseline here is always the
 -- case's smallest ok n (fewest nodes among equals), also if `baseline:` names another.
-WITH summaries AS (
-    SELECT * FROM run_summary
-),
-attempts AS (
+WITH attempts AS (
     SELECT
         session_id, run_id, attempt, couples_examples, sharding,
         coalesce(config ->> '$.train.float8' = 'true', false) AS is_float8,
@@ -19,8 +16,8 @@ attempts AS (
     FROM runs
 ),
 each_run AS (
-    SELECT summaries.*, couples_examples, sharding, is_float8, reduced_as
-    FROM summaries
+    SELECT run_summary.*, couples_examples, sharding, is_float8, reduced_as
+    FROM run_summary
     JOIN attempts USING (session_id, run_id, attempt)
     WHERE status <> 'skipped'
 ),

@@ -2,10 +2,7 @@
 -- and per device and node as the sensors report it, other processes included; the memory left on the device, and
 -- whether memory grows from step to step. Peaks cover all ranks and repeats of any status: a run that ran out of memory
 -- shows how far it got. Growth covers ok repeats only.
-WITH summaries AS (
-    SELECT * FROM run_summary
-),
-limits AS (
+WITH limits AS (
     SELECT session_id, run_id, attempt, memory_limit_bytes, memory_before_bytes FROM runs
 ),
 sampled AS (
@@ -24,7 +21,7 @@ ranks AS (
         memory_growth_bytes_per_step,
         memory_grows
     FROM run_rank_stats
-    JOIN summaries USING (session_id, run_id, attempt)
+    JOIN run_summary USING (session_id, run_id, attempt)
 ),
 each_rank AS (
     SELECT
@@ -76,7 +73,7 @@ over_repeats AS (
         -- peak_host_memory_used_bytes: of a node with all its processes, from the sensors
         max(host_memory_used_bytes) AS peak_host_memory_used_bytes,
         max(node_rss_bytes) AS peak_node_rss_bytes  -- all ranks of a node together
-    FROM summaries
+    FROM run_summary
     JOIN limits USING (session_id, run_id, attempt)
     LEFT JOIN sampled USING (session_id, run_id, attempt)
     GROUP BY session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node,

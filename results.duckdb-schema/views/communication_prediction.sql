@@ -7,12 +7,6 @@ CREATE OR REPLACE VIEW communication_prediction AS
 WITH suites AS (
     SELECT session_id, suite FROM sessions
 ),
-points AS (
-    SELECT * FROM communication_points
-),
-messages AS (
-    SELECT * FROM message_times
-),
 -- throughput that corresponds to a speedup of 1 in this case.
 baselines AS (
     SELECT session_id, case_name, any_value(throughput_of_one) AS throughput_of_one
@@ -31,7 +25,7 @@ sizes AS (
         CASE WHEN bool_and(fabric = 'measured') FILTER (messages > 0) THEN 'measured' ELSE 'extrapolated' END AS fabric,
         string_agg(DISTINCT fabric_session_id, ' ' ORDER BY fabric_session_id) FILTER (messages > 0)
             AS fabric_session_id
-    FROM messages
+    FROM message_times
     GROUP BY session_id, case_name, kind, world_size, nodes, ranks_per_node
     HAVING count(time_s) = count(*)
     QUALIFY bool_or(world_size > 1) OVER (PARTITION BY session_id, case_name)
@@ -46,7 +40,7 @@ starts AS (
         optimizer_s AS start_optimizer_s,
         computation_of(forward_s, forward_sent_s, 0, micro_batches, pieces) AS start_forward_s,
         computation_of(backward_s, gathered_s, reduced_s, micro_batches, pieces) AS start_backward_s
-    FROM points
+    FROM communication_points
     JOIN sizes USING (session_id, case_name, world_size, nodes, ranks_per_node)
     WHERE kind = 'measured'
     QUALIFY row_number() OVER (PARTITION BY session_id, case_name ORDER BY world_size, nodes, ranks_per_node) = 1
@@ -83,7 +77,7 @@ overlapped AS (
     FROM computed
 ),
 measured AS (
-    SELECT session_id, case_name, nodes, ranks_per_node, mean_throughput, stands_for_n FROM points
+    SELECT session_id, case_name, nodes, ranks_per_node, mean_throughput, stands_for_n FROM communication_points
 ),
 final AS (
     SELECT

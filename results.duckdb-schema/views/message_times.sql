@@ -3,14 +3,8 @@
 -- most ranks that the session could host. time_s is null if no session has timed the operation on a device of that
 -- name; operations between nodes need a timing between nodes.
 CREATE OR REPLACE VIEW message_times AS
-WITH points AS (
-    SELECT * FROM communication_points
-),
-slots AS (
+WITH slots AS (
     SELECT session_id, try_cast(slots->>'slots_per_node' AS INTEGER) AS slots_per_node FROM sessions
-),
-lines AS (
-    SELECT * FROM fabric_lines
 ),
 cases AS (
     SELECT
@@ -22,7 +16,7 @@ cases AS (
         any_value(global_batch) AS global_batch,
         max(world_size) AS largest,
         greatest(any_value(slots_per_node), arg_max(ranks_per_node, (world_size, ranks_per_node))) AS most_per_node
-    FROM points
+    FROM communication_points
     LEFT JOIN slots USING (session_id)
     GROUP BY session_id, case_name
 ),
@@ -30,7 +24,7 @@ doublings AS (
     SELECT *, largest * unnest([2, 4, 8, 16]) AS world_size FROM cases
 ),
 sizes AS (
-    SELECT session_id, case_name, 'measured' AS kind, world_size, nodes, ranks_per_node FROM points
+    SELECT session_id, case_name, 'measured' AS kind, world_size, nodes, ranks_per_node FROM communication_points
     UNION ALL
     SELECT
         session_id, case_name, 'predicted', world_size,
@@ -61,7 +55,7 @@ best_lines AS (
         fabric, fabric_session_id, latency_s, step_latency_s, bus_bytes_per_s,
         message_bytes / messages AS bytes_each
     FROM grouped
-    LEFT JOIN lines
+    LEFT JOIN fabric_lines AS lines
         ON lines.device_type = grouped.device_type AND lines.op = grouped.op
         AND lines.device_name = grouped.device_name
         AND (
