@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from analysis.database.rows import Row
 from analysis.wording import unlike_runs, verdicts
 from analysis.wording.plain_text import counted
+from bench.records.vocabulary import PROFILES
 
-_PROFILES = ("trace", "operations")
 """Formats of imports whose steps ran under a profiler."""
 
 
@@ -136,7 +136,7 @@ def _is_measured(point: Row) -> bool:
 def _of_an_import(imported: str | None, points: list[Row]) -> Iterator[str]:
     if imported is None:
         return
-    if json.loads(imported).get("format") in _PROFILES:
+    if json.loads(imported).get("format") in PROFILES:
         yield (
             "scalebench did not measure these times: the steps ran under a profiler elsewhere, which slows short steps "
             "down. There are no other steps, so there is neither throughput nor speedup."

@@ -15,6 +15,8 @@ from bench.measure import rank_tables
 from bench.measure.profile import collective_names
 from bench.measure.profile.collective_names import GroupEvent, NcclKernel
 from bench.measure.profile.profiled_step import (
+    KINDS,
+    MARK,
     Event,
     StepProfile,
     compute_intervals,
@@ -27,8 +29,6 @@ from bench.measure.rank_tables import TABLES, UNKNOWN, Writer
 from bench.measure.recorder import StepRows
 from bench.records.run_spec import RunSpec
 
-_MARK = "bench.step "
-_KINDS = ("cpu_op", "user_annotation", "kernel")
 _REDUCTIONS = ("all_reduce", "reduce_scatter", "reduce", "all_to_all")
 """Collectives that can combine gradients."""
 
@@ -99,7 +99,7 @@ def store_selfcheck(scratch: Path, writer: Writer, run: RunSpec, steps: list[tup
 
 def _profiles(lines: list[dict[str, Any]], world_size: int) -> Iterator[tuple[int, StepProfile]]:
     names = ("name", "kind", "begin_ns", "end_ns", "thread")
-    events = [Event(**{name: line[name] for name in names}) for line in lines if line["kind"] in _KINDS]
+    events = [Event(**{name: line[name] for name in names}) for line in lines if line["kind"] in KINDS]
     messages = [_group_event(line) for line in lines if "shapes" in line]
     kernels = [
         NcclKernel(name=line["name"], begin_ns=line["begin_ns"], end_ns=line["end_ns"], call_id=line["call"])
@@ -112,7 +112,7 @@ def _profiles(lines: list[dict[str, Any]], world_size: int) -> Iterator[tuple[in
         *collective_names.of_nccl(kernels, calls),
     ]
     compute = compute_intervals(events)
-    for number, window in sorted(windows(events, _MARK)):
+    for number, window in sorted(windows(events, MARK)):
         yield number, profile(window, compute, collectives)
 
 

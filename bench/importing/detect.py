@@ -19,8 +19,6 @@ from bench.importing.parse_cells import MAX_BYTES_OF_TABLES, Source
 
 FORMATS = ("csv", "table", "log", "mllog", "nccl", "published", "trace", "operations")
 _PARQUET = b"PAR1"
-PROFILES = ("trace", "operations")
-"""Formats that are no text of timings: they are read as streams or as Parquet."""
 
 
 def detect_profile(path: Path) -> str | None:

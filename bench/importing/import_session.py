@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -20,7 +19,7 @@ from bench.common.files import write_json
 from bench.common.paths import writable_results_folder
 from bench.common.tags import check_tags
 from bench.importing.checks import check, number_repeats
-from bench.importing.detect import PROFILES, detect_format, detect_profile
+from bench.importing.detect import detect_format, detect_profile
 from bench.importing.formats import (
     collectives,
     csv_file,
@@ -38,10 +37,10 @@ from bench.importing.measurement import Measurement
 from bench.importing.parse_cells import MAX_BYTES_OF_TABLES, BadValueError, Source, read_source
 from bench.records.run_outcome import RunOutcome
 from bench.records.session_head import PlanEntry, SessionHead
-from bench.records.vocabulary import SCHEMA_VERSION
+from bench.records.vocabulary import PROFILES, SCHEMA_VERSION
 from bench.session.folder import SessionFolder, new_session_id, utc_now
+from bench.suite.find import OF_A_NAME, SUITE_NAME
 
-_SUITE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,80}")
 _SEVERAL_FILES = ("log", "mllog", "nccl")
 """Formats of which one import may read several files: each file is one run."""
 Rows = Measurement | CollectiveRun | ProfiledRun
@@ -86,10 +85,8 @@ class Imported:
 
 def import_session(request: ImportRequest) -> Path:
     """Import files as a new session. Returns its folder. Raises InputError if anything is wrong, and writes nothing."""
-    if not _SUITE.fullmatch(request.suite):
-        raise InputError(
-            f"--suite {request.suite[:60]!r} is not a suite's name: letters, digits, '_', '.' and '-', 81 at most"
-        )
+    if not SUITE_NAME.fullmatch(request.suite):
+        raise InputError(f"--suite {request.suite[:60]!r} is not a suite's name: {OF_A_NAME}")
     check_tags(request.tags)
     for option, text, check_name in (
         ("--case", request.case, csv_file.case),

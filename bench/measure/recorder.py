@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.probe.bench_probe import PHASES
 from bench.probe.bench_probe.step_file import (
     FIELDS,
     H_BARRIER_NS,
@@ -54,10 +55,6 @@ __all__ = [
 KINDS = dict(zip((WARMUP, MEASURED, PROFILED, NO_SYNC), STEP_KINDS, strict=True))
 TRAINING = (WARMUP, MEASURED)
 """Kinds of training steps. Steps of other kinds come later and only count for figures of communication."""
-
-PHASES = ("data", "forward", "backward", "optimizer")
-"""The phases of a step, in the order of their columns."""
-
 
 IDLE = {"idle_forward": "forward", "idle_backward": "backward"}
 """Spans in which a stage of a pipeline waits for another, and the phase that they belong to."""

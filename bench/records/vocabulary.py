@@ -36,6 +36,8 @@ STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 UNITS = ("examples/s", "tokens/s", "GPU peaks")
 """Units of a throughput that a file reports. GPU peaks: FLOP/s in units of the peak of one GPU, so MFU × GPUs."""
 SELFCHECK_KINDS: tuple[SelfcheckKind, ...] = get_args(SelfcheckKind)
+PROFILES = ("trace", "operations")
+"""Formats of imported profiles: streams or Parquet instead of a text of timings."""
 
 _METRIC = re.compile("[A-Za-z0-9]+([ ._@/+-][A-Za-z0-9]+)*")
 _LONGEST_METRIC = 32

@@ -15,7 +15,8 @@ from bench.common.paths import suites_folder
 from bench.suite.yaml_nodes import MAX_BYTES
 
 _ENDINGS = (".yaml", ".yml")
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,80}")
+SUITE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
+OF_A_NAME = "letters, digits, '_', '.' and '-', 80 at most"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +44,8 @@ def find(name: str) -> Path:
     if path.suffix in _ENDINGS or "/" in name:
         if not path.is_file():
             raise InputError(f"{name} is not a file; `bench list` shows the suites")
-        if not _NAME.fullmatch(path.stem):
-            raise InputError(
-                f"{path}: the file's name becomes the suite's: rename it to letters, digits, '_', '.' and '-', "
-                "80 at most"
-            )
+        if not SUITE_NAME.fullmatch(path.stem):
+            raise InputError(f"{path}: the file's name becomes the suite's: rename it to {OF_A_NAME}")
         return path
     found = {suite.name: suite.path for suite in _files()}
     if name not in found:

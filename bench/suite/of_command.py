@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bench.common.errors import InputError
 from bench.records.vocabulary import SCRIPT
+from bench.suite.find import OF_A_NAME, SUITE_NAME
 from bench.suite.models import world_text
 from bench.suite.selection import world_sizes
 from bench.suite.yaml_nodes import Node
 from bench.workloads.command import script_name, wrong_variable
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 _CASE = "script"
 DEFAULTS = {"world": "auto", "warmup": 5, "steps": 30, "repeats": 3, "timeout_s": 600.0, "scaling": "counted"}
 """Options of `bench run` with a command, if the call does not give them."""
@@ -35,8 +34,8 @@ def suite_of_command(
 
     Raises InputError."""
     options = {**options, **{key: value for key, value in DEFAULTS.items() if options.get(key) is None}}
-    if name is not None and not _NAME.fullmatch(name):
-        raise InputError(f"--name {name!r}: give letters, digits, '_', '.' and '-', 80 at most")
+    if name is not None and not SUITE_NAME.fullmatch(name):
+        raise InputError(f"--name {name!r}: give {OF_A_NAME}")
     chosen = name or script_name(tuple(words))
     workload: dict[str, Any] = {
         "name": (SCRIPT, "COMMAND"),

@@ -21,6 +21,8 @@ from bench.measure import rank_tables
 from bench.measure.profile import collective_names
 from bench.measure.profile.collective_names import GroupEvent, NcclKernel, RequestedMessage
 from bench.measure.profile.profiled_step import (
+    KINDS,
+    MARK,
     Event,
     StepProfile,
     compute_intervals,
@@ -31,8 +33,6 @@ from bench.measure.profile.profiled_step import (
 )
 from bench.measure.rank_tables import TABLES, UNKNOWN, Writer
 
-_MARK = "bench.step "
-_KINDS = ("cpu_op", "user_annotation", "kernel")
 _GZIP_LEVEL = 6
 """Level 9 takes three times as long for 1 % less."""
 
@@ -88,13 +88,13 @@ class Profiling:
         """Context around one step; on a GPU it contains the step's kernels, and none of the step before."""
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
-        with record_function(f"{_MARK}{number}"):
+        with record_function(f"{MARK}{number}"):
             yield
             if self._device.type == "cuda":
                 torch.cuda.synchronize(self._device)
 
     def _write(self, kineto: list[Any]) -> None:
-        events = [_event(each) for each in kineto if each.activity_type() in _KINDS]
+        events = [_event(each) for each in kineto if each.activity_type() in KINDS]
         self.problem = problem_of(self._device.type, {event.kind for event in events})
         if self.problem is not None:
             return
@@ -104,7 +104,7 @@ class Profiling:
             *collective_names.of_nccl(_nccl_kernels(kineto), _nccl_calls(kineto)),
         ]
         compute = compute_intervals(events)
-        for number, window in sorted(windows(events, _MARK)):
+        for number, window in sorted(windows(events, MARK)):
             begun = [each for each in collectives if window[0] <= each.begin_ns < window[1]]
             step = profile(window, compute, collective_names.with_groups(begun, self._sent))
             for table, rows in step.rows(number).items():

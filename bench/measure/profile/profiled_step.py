@@ -30,6 +30,10 @@ _REDUCER = "torch::distributed::reducer::"
 """DDP's copies of gradients into its buckets."""
 
 
+MARK = "bench.step "
+"""Begins the name of the annotation around a profiled step."""
+KINDS = ("cpu_op", "user_annotation", "kernel")
+"""Kineto's kinds of the events that profiles need."""
 _NO_KERNELS = "torch's profiler recorded no kernels: another program may use CUPTI, or the driver is too old"
 
 

@@ -16,6 +16,7 @@ import contextlib
 import sys
 
 PHASES = ("data", "forward", "backward", "optimizer")
+"""The phases of a step, in the order of their columns."""
 __all__ = ["PHASES", "phase", "step"]
 
 

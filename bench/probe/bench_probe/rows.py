@@ -7,11 +7,10 @@ import time
 from collections import Counter, deque
 
 import torch
+from bench_probe import PHASES
 from bench_probe.devices import Cuda
 from bench_probe.spans import covered_ns
 from bench_probe.step_file import UNKNOWN_PHASE, StepFile
-
-_PHASES = ("data", "forward", "backward", "optimizer")
 
 
 def rows_of(recorder):
@@ -90,12 +89,12 @@ class Rows:
 
     def _store(self, step):
         elapsed_ns = self._device.elapsed_ns
-        phases = dict.fromkeys(_PHASES, 0)
+        phases = dict.fromkeys(PHASES, 0)
         for phase, begin, end in step.spans:
             phases[phase] += elapsed_ns(end, begin)
         for _, begin, end in step.in_optimizer:
             phases["optimizer"] -= elapsed_ns(end, begin)
-        for phase in _PHASES:
+        for phase in PHASES:
             if phases[phase] == 0 and not (phase in self._seen or phase in self._named):
                 phases[phase] = UNKNOWN_PHASE
         step_ns = elapsed_ns(step.end, step.start)

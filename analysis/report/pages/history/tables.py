@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
+from analysis.compare.wording import VERDICTS
 from analysis.database.rows import Row
 from analysis.report.html import units
 from analysis.report.html.markup import (
@@ -30,7 +31,6 @@ from analysis.wording import numbers
 
 Link = Callable[[str], str | None]
 """The file name of a session's page; None if there is none."""
-_VERDICTS = ("faster", "slower", "same", "inconclusive")
 _MOST_OPEN = 20
 """The most rows of the newest session; if it has more, those that changed most."""
 _MOST_ROWS = 300
@@ -152,7 +152,7 @@ def _verdicts(row: Row) -> str:
     """The counts of verdicts. A regression is also slower, but is counted once."""
     regressions = f"{row['regressions']:,} {'regression' if row['regressions'] == 1 else 'regressions'}"
     counts = {
-        **{verdict: row[verdict] for verdict in _VERDICTS},
+        **{verdict: row[verdict] for verdict in VERDICTS},
         "slower": row["slower"] - row["regressions"],
     }
     found = [
