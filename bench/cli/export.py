@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bench.cli import _complete
-from bench.cli._options import results_option
+from bench.cli._options import options_named, results_option
 
 
 class _Format(click.ParamType[str]):
@@ -48,13 +48,7 @@ class _Format(click.ParamType[str]):
     metavar="NAME",
     help="With pdf, png and svg: one chart by name, or `summary` for the table.  [default: all]",
 )
-@click.option(
-    "--case",
-    "cases",
-    metavar="GLOB",
-    multiple=True,
-    help="Only cases whose name matches; repeatable. The name of a case with a matrix selects all combinations.",
-)
+@options_named("cases")
 @click.option(
     "--caption",
     metavar="TEXT",

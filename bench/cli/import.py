@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bench.cli._options import results_option
+from bench.cli._options import options_named, results_option
 
 
 @click.command(name="import")
@@ -16,7 +16,7 @@ from bench.cli._options import results_option
 @results_option
 @click.option("--session", metavar="NAME", help="Name of the session; it must not exist yet.")
 @click.option("--title", metavar="TEXT", help="Title of the session's page.  [default: suite and file]")
-@click.option("--tag", "tags", metavar="T", multiple=True, help="Add a tag to the session; repeatable.")
+@options_named("tags")
 @click.option(
     "--format", "kind",
     type=click.Choice(["auto", "csv", "table", "log", "mllog", "nccl", "published", "trace", "operations"]),

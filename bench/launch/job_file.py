@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +20,7 @@ from bench.machine import gpu_vendor
 from bench.slurm import apptainer
 
 Scheduler = Literal["pbs", "lsf", "mpi", "k8s"]
-_EARLY_S = 120
+EARLY_S = 120
 """How long before the time limit the session is asked to stop."""
 _NAME = re.compile(r"[A-Za-z0-9_][\w.,@+-]*", re.ASCII)
 _LONGEST_POD_NAME = 40
@@ -37,10 +37,9 @@ class _Template(string.Template):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
-    """Options of `bench script`."""
+class JobOptions:
+    """Options of `bench script` for every scheduler."""
 
-    scheduler: Scheduler
     command: tuple[str, ...]
     """The call of `bench script`, for a comment at the top."""
     suite_name: str
@@ -49,25 +48,64 @@ class Job:
     session: str
     results: str
     folders: tuple[str, ...]
-    """Further folders that the session reads."""
-    image: str
-    """A file of Apptainer; for Kubernetes a reference in a registry."""
+    """Further folders to bind into the container."""
     device: str | None
+    """--device; null leaves the choice to the suite."""
     nodes: int
     gpus_per_node: int | None
     cpus_per_task: int | None
-    time_s: int | None
     account: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job(JobOptions):
+    """Options of `bench script` for a scheduler other than Slurm."""
+
+    scheduler: Scheduler
+    image: str
+    """A file of Apptainer; for Kubernetes a reference in a registry."""
+    time_s: int | None
     queue: str | None
 
 
-def job_file(job: Job) -> str:
-    """The file's text. Raises InputError for a value that the scheduler or Apptainer would refuse or misread."""
+def values_of(job: JobOptions) -> dict[str, str]:
+    """Values for the template of a script, each quoted. Raises InputError for one that a script cannot have."""
+    folders = [shlex.quote(apptainer.check_folder("folder", folder)) for folder in job.folders]
+    return {
+        "command": _command_line(job),
+        "results": shlex.quote(apptainer.check_folder("--results", job.results)),
+        "session": shlex.quote(job.session),
+        "binds": "".join(f' --bind "$(realpath -m -- {folder})"' for folder in folders),
+        "nv": f" {gpu_vendor.container_option()}" if job.gpus_per_node and job.device != "cpu" else "",
+        "suite": shlex.join(job.suite),
+    }
+
+
+def _command_line(job: JobOptions) -> str:
     for word in job.command:
         if not word.isprintable():
             raise InputError(
                 f"{word!r} has a line break or another control character: a script cannot show it"
             )
+    return shlex.join(job.command)
+
+
+def warning(image: str) -> str:
+    """A comment line that says that the image is missing here; empty if it is not."""
+    return (
+        ""
+        if apptainer.is_here(image)
+        else f"# Where this was written there was no {image}: check the path.\n"
+    )
+
+
+def filled(template: Path, values: Mapping[str, str]) -> str:
+    """The template's text with these values."""
+    return _Template(template.read_text(encoding="utf-8")).substitute(values)
+
+
+def job_file(job: Job) -> str:
+    """The file's text. Raises InputError for a value that the scheduler or Apptainer would refuse or misread."""
     for option, name in (("--account", job.account), ("--partition", job.queue)):
         if name is not None and not _NAME.fullmatch(name):
             raise InputError(f"{option} {name!r}: names are letters, digits and . , @ + _ -")
@@ -75,35 +113,24 @@ def job_file(job: Job) -> str:
 
 
 def _script(job: Job) -> str:
-    image = shlex.quote(apptainer.check_image(job.image))
-    missing = "" if apptainer.is_here(job.image) else f"# Where this was written there was no {image}.\n"
     head = {"pbs": _pbs, "lsf": _lsf, "mpi": _mpi}[job.scheduler](job)
     stop = ""
     if job.time_s is not None:
         stop = (
-            f"\n# {_EARLY_S // 60} minutes before the time limit the session stops, and keeps what it has measured.\n"
-            f'(trap "kill \\$!" TERM; sleep {job.time_s - _EARLY_S} & wait $! && touch -- "$results/$session/STOP") '
+            f"\n# {EARLY_S // 60} minutes before the time limit the session stops, and keeps what it has measured.\n"
+            f'(trap "kill \\$!" TERM; sleep {job.time_s - EARLY_S} & wait $! && touch -- "$results/$session/STOP") '
             "> /dev/null 2>&1 &\nclock=$!\ntrap 'kill \"$clock\" 2> /dev/null' EXIT\n"
         )
-    values = {
-        "command": shlex.join(job.command),
+    values = values_of(job) | {
         "how": _HOW[job.scheduler],
         "head": "".join(f"{line}\n" for line in head),
         "folder": "${PBS_O_WORKDIR:-.}" if job.scheduler == "pbs" else ".",
-        "warning": missing,
-        "image": image,
-        "results": shlex.quote(apptainer.check_folder("--results", job.results)),
-        "session": shlex.quote(job.session),
-        "binds": "".join(
-            f' --bind "$(realpath -m -- {shlex.quote(apptainer.check_folder("folder", folder))})"'
-            for folder in job.folders
-        ),
+        "warning": warning(job.image),
+        "image": shlex.quote(apptainer.check_image(job.image)),
         "nodes": str(job.nodes),
-        "nv": f" {gpu_vendor.container_option()}" if job.gpus_per_node and job.device != "cpu" else "",
-        "suite": shlex.join(job.suite),
         "stop": stop,
     }
-    return _Template(Path(__file__).with_name("job.sh").read_text(encoding="utf-8")).substitute(values)
+    return filled(Path(__file__).with_name("job.sh"), values)
 
 
 def _pbs(job: Job) -> Iterator[str]:
@@ -172,7 +199,7 @@ def _manifest(job: Job) -> str:
     }
     pod = {
         "restartPolicy": "Never",
-        "terminationGracePeriodSeconds": _EARLY_S,
+        "terminationGracePeriodSeconds": EARLY_S,
         "containers": [container],
         "volumes": [
             {"name": "results", "persistentVolumeClaim": {"claimName": "results"}},
@@ -194,7 +221,7 @@ def _manifest(job: Job) -> str:
         "spec": {"replicatedJobs": [{"name": "bench", "replicas": 1, "template": {"spec": indexed}}]},
     }
     return (
-        f"# {shlex.join(job.command)}\n"
+        f"# {_command_line(job)}\n"
         "# Create it with `kubectl create -f FILE`; delete it and create it again to continue where it stopped.\n"
         "# The claim `results` is a volume that all pods may write to (ReadWriteMany).\n"
         + yaml.safe_dump(manifest, sort_keys=False, width=120)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
-import string
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.common.errors import InputError
-from bench.machine import gpu_vendor
+from bench.launch.job_file import EARLY_S, JobOptions, filled, values_of, warning
 from bench.slurm import apptainer
 
 DEFAULT_ROUNDS = 5
-_EARLY_S = 120
-"""How long before the time limit Slurm asks the session to stop."""
 _SHORTEST_S = 180
-"""Shortest useful time limit: _EARLY_S, and the minute by which Slurm may signal early."""
+"""Shortest useful time limit: EARLY_S, and the minute by which Slurm may signal early."""
 _TIME = re.compile(
     r"(?P<minutes>\d+)(?::(?P<seconds>\d+))?"
     r"|(?P<hours>\d+):(?P<m>\d+):(?P<s>\d+)"
@@ -33,34 +30,15 @@ _OURS = {
 }  # fmt: skip
 
 
-class _Template(string.Template):
-    delimiter = "%"  # a shell script has its own dollar signs
-
-
 @dataclass(frozen=True, kw_only=True)
-class Batch:
-    """Options of `bench script`."""
+class Batch(JobOptions):
+    """Options of `bench script` for Slurm."""
 
-    command: tuple[str, ...]
-    """The call of `bench script`, for a comment at the top of the script."""
-    suite_name: str
-    suite: tuple[str, ...]
-    """Arguments of `bench suite`, without --session and --results."""
-    session: str
-    results: str
-    folders: tuple[str, ...]
-    """Further folders to bind into the container."""
     images: tuple[str, ...]
     """One image, or two to compare: the baseline, then the candidate."""
     rounds: int
     """Sessions of each image, if there are two."""
-    device: str | None
-    """--device; null leaves the choice to the suite."""
-    nodes: int
-    gpus_per_node: int | None
-    cpus_per_task: int | None
     time: str | None
-    account: str | None
     partition: str | None
     sbatch: tuple[str, ...]
 
@@ -68,45 +46,33 @@ class Batch:
 def script(batch: Batch) -> str:
     """The script's text. Raises InputError for a value that Slurm or Apptainer would refuse or misread."""
     images = [shlex.quote(apptainer.check_image(image)) for image in batch.images]
-    for word in batch.command:
-        if not word.isprintable():
-            raise InputError(
-                f"{word!r} has a line break or another control character: a script cannot show it"
-            )
-    values = {
-        "command": shlex.join(batch.command),
+    values = values_of(batch)
+    step = _step(batch, values)
+    values |= {
         "sbatch": "\n".join(f"#SBATCH {line}" for line in _head(batch)),
-        "results": shlex.quote(apptainer.check_folder("--results", batch.results)),
-        "session": shlex.quote(batch.session),
-        "binds": "".join(
-            f' --bind "$(realpath -m -- {shlex.quote(apptainer.check_folder("folder", folder))})"'
-            for folder in batch.folders
-        ),
-        "warning": "".join(_warning(image) for image in dict.fromkeys(batch.images)),
+        "warning": "".join(map(warning, dict.fromkeys(batch.images))),
     }
     if len(images) == 1:
-        return _filled("batch", values | {"image": images[0], "step": _step(batch)})
+        return _filled("batch", values | {"image": images[0], "step": step})
     sides = {"image_a": images[0], "image_b": images[1], "rounds": str(batch.rounds)}
-    return _filled("batch_images", values | sides | {"step": textwrap.indent(_step(batch), "    ")})
+    return _filled("batch_images", values | sides | {"step": textwrap.indent(step, "    ")})
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    text = Path(__file__).with_name(f"{template}.sh").read_text(encoding="utf-8")
-    return _Template(text).substitute(values)
+    return filled(Path(__file__).with_name(f"{template}.sh"), values)
 
 
-def _step(batch: Batch) -> str:
+def _step(batch: Batch, values: Mapping[str, str]) -> str:
     """The part that measures a session, without the last line's end."""
     several = len(batch.images) > 1
-    values = {
+    own = {
         # srun does not inherit it from the job
         "srun": f" --cpus-per-task={batch.cpus_per_task}" if batch.cpus_per_task else "",
-        "nv": f" {gpu_vendor.container_option()}" if batch.gpus_per_node and batch.device != "cpu" else "",
-        "suite": shlex.join(batch.suite) + (' --tag "$name-$1"' if several else ""),
+        "suite": values["suite"] + (' --tag "$name-$1"' if several else ""),
         "signalled": "signalled=1; stopped=1; " if several else "signalled=1; ",
         "accounted": "$SLURM_JOB_ID.$started" if several else "$SLURM_JOB_ID",
     }
-    return _filled("batch_step", values).rstrip("\n")
+    return _filled("batch_step", {**values, **own}).rstrip("\n")
 
 
 def _head(batch: Batch) -> list[str]:
@@ -120,7 +86,7 @@ def _head(batch: Batch) -> list[str]:
         "--time": batch.time if time_limit_s(batch.time) else None,
         "--account": _checked_name("--account", batch.account),
         "--partition": _checked_name("--partition", batch.partition),
-        "--signal": f"B:USR1@{_EARLY_S}",
+        "--signal": f"B:USR1@{EARLY_S}",
     }
     lines = [f"{name}={value}" for name, value in own.items() if value is not None]
     return lines + [_checked_option(line) for line in batch.sbatch]
@@ -179,8 +145,3 @@ def _checked_option(line: str) -> str:
             f"--sbatch {line!r}: the script needs B:USR1@SECONDS, which signals the batch shell alone"
         )
     return line
-
-
-def _warning(image: str) -> str:
-    missing = f"# Where this was written there was no {image}: check the path.\n"
-    return "" if apptainer.is_here(image) else missing
