@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from bench.common.files import read_json
 from bench.plan.plan import baseline_of, by_size, in_round, repeats_of_cases
 from bench.records.run_spec import REPEATS_BEFORE_STOP, PlannedRun, RunSpec
-from bench.records.slow_runs import slow_runs
 from bench.records.t_interval import half_width_of_stopped
 from bench.records.vocabulary import RunOrder
+from bench.session.slow_runs import slow_runs
 
 _Array = np.ndarray[Any, np.dtype[np.int64]]
 _COLUMNS = ("rank", "step", "start_ns", "step_ns")

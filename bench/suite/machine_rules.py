@@ -5,9 +5,7 @@ A key without effect is refused: its value would be believed.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
-from typing import Any
 
 from bench import strategies, workloads
 from bench.suite.check import Path
@@ -50,12 +48,9 @@ def _without_effect(case: Case) -> Iterator[tuple[Path, str]]:
     for key in _OF_TRAINING:
         if getattr(case, key) is not None:
             yield (key,), _useless(case, key)
-    for section, used in _USED.items():
-        spec: Any = getattr(case, section)
-        default = type(spec)()
-        for field in dataclasses.fields(spec):
-            if field.name not in used and getattr(spec, field.name) != getattr(default, field.name):
-                yield (section, field.name), _useless(case, f"{section}.{field.name}")
+    for section, key in case.set_keys():
+        if key not in _USED[section]:
+            yield (section, key), _useless(case, f"{section}.{key}")
 
 
 def _useless(case: Case, key: str) -> str:

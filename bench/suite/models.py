@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import json
 import re
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
@@ -157,6 +158,13 @@ class Case(BaseModel):
         """Whether a size may be compared with another one, or with another case."""
         several = len(self.world) > 1 or "auto" in self.world or len(self.threads or ()) > 1
         return several or self.baseline not in (None, self.name)
+
+    def set_keys(self) -> Iterator[tuple[str, str]]:
+        """Section and key of every setting of `data`, `train` and `measure` that is not its default."""
+        for section, spec in (("data", self.data), ("train", self.train), ("measure", self.measure)):
+            for one in fields(spec):
+                if getattr(spec, one.name) != getattr(type(spec)(), one.name):
+                    yield section, one.name
 
 
 class CaseFile(BaseModel):

@@ -4,10 +4,8 @@ A key without effect is refused: its value would be believed."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from pathlib import Path as FilePath
-from typing import Any
 
 from bench.suite.check import Path
 from bench.suite.models import Case
@@ -51,12 +49,9 @@ def script_rules(case: Case) -> Iterator[tuple[Path, str]]:
         )
     if options["cwd"] is not None and not FilePath(options["cwd"]).is_dir():
         yield ("workload", "cwd"), f"cwd is {options['cwd']}, and there is no such folder"
-    for section, used in _USED.items():
-        spec: Any = getattr(case, section)
-        default = type(spec)()
-        for field in dataclasses.fields(spec):
-            if field.name not in used and getattr(spec, field.name) != getattr(default, field.name):
-                yield (
-                    (section, field.name),
-                    f"{section}.{field.name} has no effect on a command: leave it out, and let the command do it",
-                )
+    for section, key in case.set_keys():
+        if key not in _USED[section]:
+            yield (
+                (section, key),
+                f"{section}.{key} has no effect on a command: leave it out, and let the command do it",
+            )

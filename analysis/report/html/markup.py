@@ -13,6 +13,8 @@ from analysis.report.html import units
 from analysis.tables.column import Column
 from analysis.wording import numbers
 
+MOST_ROWS = 40
+"""Rows of most tables; their CSVs have all."""
 LONGEST = 80
 """Characters of a name in a line."""
 _LONGEST_VALUE = 300

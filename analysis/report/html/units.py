@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from datetime import datetime
 
 from markupsafe import Markup
 
@@ -96,6 +97,16 @@ def seconds(value: float | None) -> str:
 
 def milliseconds(value: float | None) -> str:
     return with_unit(value, "ms")
+
+
+def p_value(p: float | None) -> str:
+    """`0.034`, `< 0.001`."""
+    return "<\u00a00.001" if p is not None and p < 0.001 else number(p, 2)
+
+
+def minute(moment: datetime | None) -> str:
+    """`2026-11-23 10:15`."""
+    return f"{moment:%Y-%m-%d %H:%M}" if moment else UNKNOWN
 
 
 def watts(value: float | None) -> str:

@@ -6,13 +6,10 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import CASE, PLACEMENT, count_cell, number_cell, text
+from analysis.report.html.markup import CASE, MOST_ROWS, PLACEMENT, count_cell, number_cell, text
 from analysis.report.html.render import render
 from analysis.tables.column import Column
 from analysis.wording.batch_search import division
-
-MOST_ROWS = 40
-"""Rows of the table; the CSV has all."""
 
 
 def batches(rows: list[Row]) -> Markup:

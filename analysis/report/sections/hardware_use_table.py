@@ -6,13 +6,10 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import CASE, PLACEMENT, interval_cell, number_cell, text_cell
+from analysis.report.html.markup import CASE, MOST_ROWS, PLACEMENT, interval_cell, number_cell, text_cell
 from analysis.report.html.render import render
 from analysis.tables.column import Column, shown
 from analysis.wording.machine import flops_unit
-
-MOST_ROWS = 40
-"""Rows of the table; the CSV has all."""
 
 
 def hardware_use(rows: list[Row]) -> Markup:

@@ -37,12 +37,7 @@ def _with_interval(name: str) -> Callable[[Row], str]:
 
 def _p(name: str) -> Callable[[Row], str]:
     """p of the lack of fit."""
-
-    def cell(row: Row) -> str:
-        p = row[name]
-        return "<\u00a00.001" if p is not None and p < 0.001 else units.number(p, 2)
-
-    return cell
+    return lambda row: units.p_value(row[name])
 
 
 def _peak(row: Row) -> str:

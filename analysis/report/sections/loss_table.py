@@ -6,14 +6,12 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import CASE, PLACEMENT, label, minor, text
+from analysis.report.html.markup import CASE, MOST_ROWS, PLACEMENT, label, minor, text
 from analysis.report.html.render import render
 from analysis.tables.column import Column
 from analysis.wording import lost_efficiency, numbers, verdicts
 from analysis.wording.lost_efficiency import TERMS, how_known, name_of
 
-MOST_ROWS = 40
-"""Rows of the table; the CSV has all."""
 MOST_NAMED = 6
 """The most undecided sizes that a sentence names; the table marks all."""
 _SMALLEST = 0.0005

@@ -8,6 +8,7 @@ from analysis.database.rows import Row
 from analysis.report.html import units
 from analysis.report.html.markup import (
     CASE,
+    MOST_ROWS,
     PLACEMENT,
     count_cell,
     interval_cell,
@@ -18,9 +19,6 @@ from analysis.report.html.markup import (
 from analysis.report.html.render import render
 from analysis.tables.column import Column
 from analysis.wording.recorder_overhead import lines, not_measured
-
-MOST_ROWS = 40
-"""Rows of the table; the CSV has all."""
 
 
 def perturbation(rows: list[Row]) -> Markup:

@@ -8,12 +8,9 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import CASE, PLACEMENT, label, minor, text
+from analysis.report.html.markup import CASE, MOST_ROWS, PLACEMENT, label, minor, text
 from analysis.report.html.render import render
 from analysis.tables.column import Column, shown
-
-MOST_ROWS = 40
-"""Rows of the table; the CSV has all."""
 
 
 def parity(rows: list[Row]) -> Markup:

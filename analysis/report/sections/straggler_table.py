@@ -6,12 +6,18 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import CASE, PLACEMENT, interval_cell, label, minor, number_cell, text
+from analysis.report.html.markup import (
+    CASE,
+    MOST_ROWS,
+    PLACEMENT,
+    interval_cell,
+    label,
+    minor,
+    number_cell,
+    text,
+)
 from analysis.report.html.render import render
 from analysis.tables.column import Column
-
-MOST_ROWS = 40
-"""Rows of the table; the CSV has all."""
 
 
 def stragglers(counts: Row, found: list[Row]) -> Markup:

@@ -6,12 +6,9 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import PLACEMENT, interval_cell, label, text
+from analysis.report.html.markup import MOST_ROWS, PLACEMENT, interval_cell, label, text
 from analysis.report.html.render import render
 from analysis.tables.column import Column
-
-MOST_ROWS = 40
-"""Rows of the table; the CSV has all."""
 
 
 def strategies(rows: list[Row]) -> Markup:

@@ -8,13 +8,10 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import CASE, PLACEMENT, minor, number_cell, unbroken
+from analysis.report.html.markup import CASE, MOST_ROWS, PLACEMENT, minor, number_cell, unbroken
 from analysis.report.html.render import render
 from analysis.tables.column import Column, shown
 from analysis.wording.target import TONES, censored, sentence
-
-MOST_ROWS = 40
-"""Rows of the table; the CSV has all."""
 
 
 def targets(rows: list[Row]) -> Markup:

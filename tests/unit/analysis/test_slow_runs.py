@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from analysis.loading.derive import derive_and_diagnose
 from analysis.wording.caveats import slow_runs
 from analysis.wording.headline import headline
-from bench.records.slow_runs import slow_runs as slow_runs_of
+from bench.session.slow_runs import slow_runs as slow_runs_of
 from benchmarks.coverage import empty_database
 from tests.factory import Case
 from tests.unit.analysis.conftest import fetch, measured

@@ -92,16 +92,12 @@ def _tags(row: Row) -> str:
     return text(", ".join(map(cut, row["tags"]))) if row["tags"] else units.UNKNOWN
 
 
-def _began(row: Row) -> str:
-    return f"{row['created_at']:%Y-%m-%d %H:%M}" if row["created_at"] else units.UNKNOWN
-
-
 _SESSION_COLUMNS = [
     Column("session", lambda row: row["letter"] + (", baseline" if row["is_baseline"] else "")),
     Column("id", lambda row: link(page_name(row["session_id"]), text(row["session_id"]))),
     Column("suite", lambda row: short(row["suite"]) + (" (quick)" if row["quick"] else "")),
     Column("tags", _tags),
-    Column("began (UTC)", _began),
+    Column("began (UTC)", lambda row: units.minute(row["created_at"])),
     Column("runs ok", lambda row: f"{row['ok']:,} of {row['runs']:,}", number=True),
     Column("device", lambda row: short(row["devices"]) if row["devices"] else units.UNKNOWN),
 ]

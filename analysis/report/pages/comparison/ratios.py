@@ -114,11 +114,6 @@ def _needed(row: Row) -> str:
     return text(needed(row)).replace(" ", "\u00a0") if row["verdict"] else units.UNKNOWN
 
 
-def _probability(row: Row) -> str:
-    p = row["p_value_holm"]
-    return "<\u00a00.001" if p is not None and p < 0.001 else units.number(p, 2)
-
-
 def _columns(baseline: str, candidate: str, rows: Sequence[Row]) -> list[Column]:
     open_rows = [row for row in rows if row["verdict"] == "inconclusive"]
     unit = throughput_unit(rows)
@@ -132,7 +127,7 @@ def _columns(baseline: str, candidate: str, rows: Sequence[Row]) -> list[Column]
         ),
         Column("verdict", _verdict),
         Column(f"more {unit_of(open_rows)}", _needed, number=True),
-        Column("p (Holm)", _probability, number=True),
+        Column("p (Holm)", lambda row: units.p_value(row["p_value_holm"]), number=True),
         Column(f"{baseline}, {unit}", _rate("baseline_throughput"), number=True),
         Column(f"{candidate}, {unit}", _rate("candidate_throughput"), number=True),
     ]

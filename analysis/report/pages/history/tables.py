@@ -95,8 +95,7 @@ def sessions(rows: Sequence[Row], link: Link) -> Markup:
         Column("changed: settings", lambda row: _facts(row["other_settings"])),
         Column("changed: worth knowing", lambda row: _facts(row["also_changes"])),
     ]
-    began = [f"{row['created_at']:%Y-%m-%d %H:%M}" if row["created_at"] else units.UNKNOWN for row in rows]
-    dated = [{**row, "began": time} for row, time in zip(rows, began, strict=True)]
+    dated = [{**row, "began": units.minute(row["created_at"])} for row in rows]
     return render("sections/history_sessions", columns=columns, rows=dated)
 
 
