@@ -35,14 +35,14 @@ _REPEATS = re.compile(r"--repeats (\d+)$")
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """What to do about one finding in one or more cases."""
+    """Advice on one finding in one or more cases."""
 
     worst: Row
     """The finding's first row in the order of advice; for repeats the row that asks for the most."""
     cases: tuple[str, ...]
     """The cases that have it; empty if it is about the session."""
     title: str
-    """What to do, as one or two sentences."""
+    """The advice, as one or two sentences."""
     evidence: str
     is_certain: bool
     """Whether the runs show the finding; otherwise it is likely."""

@@ -24,7 +24,7 @@ class Problem:
     path: str
     """Relative to the results folder; `rule NAME` for a custom rule."""
     reason: str
-    """What is wrong, and what to do."""
+    """The problem, and the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)

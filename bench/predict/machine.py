@@ -1,4 +1,4 @@
-"""What is known about the machine that a suite is meant for: command-line options first, then measurements."""
+"""Facts about the machine that a suite is meant for: command-line options first, then measurements."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ PLANNED_SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
 SCRIPT = "command"
 """The workload that runs a user's script."""
 SCALINGS = tuple(scaling for scaling in PLANNED_SCALINGS if scaling != "counted")
-"""What `bench load` makes of them."""
+"""Scalings in the database: `bench load` replaces `counted`."""
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 UNITS = ("examples/s", "tokens/s", "GPU peaks")
 """Units of a throughput that a file reports. GPU peaks: FLOP/s in units of the peak of one GPU, so MFU × GPUs."""

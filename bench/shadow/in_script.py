@@ -65,7 +65,7 @@ def _join_a_fake_group(world_size: int) -> None:
 
 
 class _Script:
-    """What is known of the script's training so far."""
+    """Facts about the script's training so far."""
 
     def __init__(self, answer: Path, ranks_per_node: int) -> None:
         self._answer = answer

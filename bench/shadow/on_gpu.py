@@ -1,4 +1,4 @@
-"""What torch does differently on a GPU, in the steps that a shadow takes on a CPU: autocast, and attention's kernel.
+"""torch's ways on a GPU, for the steps that a shadow takes on a CPU: autocast, and attention's kernel.
 
 Both change which results a step keeps. Other kernels of a GPU, and their workspaces, are not known here."""
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def conflicts(train: TrainSpec) -> Iterator[tuple[str, str]]:
-    """What torch cannot do with parameters that are DTensors."""
+    """Limits of torch for parameters that are DTensors."""
     if train.fused_optimizer and train.optimizer in ("sgd", "SGD"):
         yield (
             "name",

@@ -212,7 +212,7 @@ class SuiteFile(_Sections):
     why: str = ""
     """Prose: the question that the suite answers; the report prints it."""
     cases: Annotated[list[CaseFile], MinLen(1), MaxLen(1000)]
-    """What is compared; each case is run at several world sizes."""
+    """The configurations to compare; each is run at several world sizes."""
     quick: QuickFile = Field(default_factory=QuickFile)
     """Merged over the suite by --quick."""
 

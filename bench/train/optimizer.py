@@ -181,7 +181,7 @@ def _torch_class(module: Any, base: type, name: str, where: str) -> Any:
 
 
 def _called(who: str | Found, make: Callable[[], Any]) -> Any:
-    """What `make` returns. Raises InputError if it raises, with the line if that is in the user's file."""
+    """The result of `make`. Raises InputError if it raises, with the line if that is in the user's file."""
     try:
         return make()
     except torch.OutOfMemoryError:

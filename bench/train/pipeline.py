@@ -233,7 +233,7 @@ class Pipeline(nn.Module):
         return self._schedules[micro_batches]
 
     def evaluate(self, evaluate: Call, batch: Batch) -> Any:
-        """What `evaluate` returns, on the rank with the last stage; null on the others. One stage after the other."""
+        """The result of `evaluate`, on the rank with the last stage; null on the others. One stage after the other."""
         answer = None
         for stage in self._own():
             stage.call, stage.batches = evaluate, [batch]

@@ -103,7 +103,7 @@ def wrong_variable(name: str) -> str | None:
 
 
 def _starter(command: tuple[str, ...]) -> str | None:
-    """What to do instead, if the command starts ranks itself; null if it does not."""
+    """The remedy, if the command starts ranks itself; null if it does not."""
     program = Path(command[0]).name
     if program.startswith("python") and command[1:2] == ("-m",) and len(command) > 2:
         program = _MODULES.get(command[2], "")

@@ -63,7 +63,7 @@ def _busy(history: History) -> str:
 
 
 def changes(history: History, name: Name = cell) -> str:
-    """What changed besides the speed; empty if the newest session is compared with none."""
+    """Changes besides the speed; empty if the newest session is compared with none."""
     if not history.judged:
         return ""
     newest, before = history.newest, _before(history, dated=True)
