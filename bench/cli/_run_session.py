@@ -44,11 +44,12 @@ def run_session(
     prepare()
     outlive_readers()
     raise_when_told()
-    step = step_of(found, writable_results_folder(options["results"]))
+    results = writable_results_folder(options["results"])
+    step = step_of(found, results)
     if step is not None and step.task > 0:
         from bench.cluster.follower import follow
 
-        return follow(step, writable_results_folder(options["results"]), options["ranks_per_node"])
+        return follow(step, results, options["ranks_per_node"])
     check_custom_rules(load=not no_load)
     return finish(start(session_options, step), load=not no_load, as_json=as_json)
 

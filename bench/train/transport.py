@@ -95,7 +95,7 @@ def nccl_version() -> str:
     return ".".join(map(str, parts))
 
 
-def parse_nccl_log(log: str, library: str = "NCCL") -> str | None:
+def parse_nccl_log(log: str, library: str) -> str | None:
     """`NCCL 2.27.3 via NET/IB/GDRDMA, P2P/CUMEM; network IB` from the log of one rank; null if the log has none of it.
 
     NCCL 2.18 to 2.27 write lines such as `NCCL INFO Channel 00/0 : 0[0] -> 2[0] [receive] via NET/IB/3/GDRDMA`,

@@ -30,7 +30,7 @@ n1:4015539:4015652 [0] NCCL INFO Channel 00/0 : 3[1] -> 2[0] via P2P/CUMEM
     ],
 )
 def test_the_transport_is_read_from_the_log(log: str, expected: str | None) -> None:
-    assert transport.parse_nccl_log(log) == expected
+    assert transport.parse_nccl_log(log, "NCCL") == expected
 
 
 def test_who_has_set_nccl_debug_keeps_it(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
