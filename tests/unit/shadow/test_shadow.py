@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from dataclasses import replace
@@ -14,14 +15,53 @@ from click.testing import CliRunner
 from bench.cli import group
 from bench.common.errors import InputError
 from bench.common.process import is_running
+from bench.records.run_spec import RunSpec
 from bench.shadow.records import Shadow, total_bytes
 from bench.shadow.shadow import shadow, shadow_of_script, shadows, stage_ranks
 from tests.shadow_runs import PARAMETERS, runs
 
 
-def test_a_rank_of_4096_under_ddp_reduces_every_gradient_once(tmp_path: Path) -> None:
-    (spec,) = runs(tmp_path, {"ddp": {"strategy": "ddp", "world": [4096]}})
-    found = shadow(spec, 4095)
+def found_together(*asked: tuple[RunSpec, int]) -> list[Shadow]:
+    """The shadows of runs and ranks. They share a process, whose import of torch takes longer than they do."""
+    found = [one for one in shadows(asked) if isinstance(one, Shadow)]
+    assert len(found) == len(asked)
+    return found
+
+
+STAGES: dict[str, object] = {
+    "pp": "pp",
+    "pp_fsdp": {"mesh": {"pp": 2}},
+    "pp_tp": {"mesh": {"pp": 2, "tp": 2}},
+}
+"""Strategies of cases with stages, by name."""
+
+
+@pytest.fixture(scope="module")
+def of_many_ranks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Shadow]]:
+    """Shadows of each case: of its last rank, of its first, or of a rank of each stage."""
+    stages = {
+        name: {
+            "strategy": strategy, "device": "cuda", "world": [2] if strategy == "pp" else [8], "batch_per_rank": 16,
+            "train": {"accumulate": 2, "precision": "bf16"},
+        }
+        for name, strategy in STAGES.items()
+    }  # fmt: skip
+    cases = {
+        "ddp": {"strategy": "ddp", "world": [4096]},
+        "fsdp": {"strategy": {"fsdp": {"shard_size": 8}}, "world": [64]},
+        **stages,
+    }
+    specs = runs(tmp_path_factory.mktemp("many"), cases)
+    ranks = {"ddp": [4095], "fsdp": [0]}
+    asked = [(spec, rank) for spec in specs for rank in ranks.get(spec.case_name) or stage_ranks(spec)]
+    found: dict[str, list[Shadow]] = {}
+    for (spec, _), one in zip(asked, found_together(*asked), strict=True):
+        found.setdefault(spec.case_name, []).append(one)
+    return found
+
+
+def test_a_rank_of_4096_under_ddp_reduces_every_gradient_once(of_many_ranks: dict[str, list[Shadow]]) -> None:
+    (found,) = of_many_ranks["ddp"]
     (reduced,) = found.sums()
     assert (reduced.op, reduced.group, reduced.group_size, reduced.group_nodes) == (
         "all_reduce",
@@ -36,9 +76,10 @@ def test_a_rank_of_4096_under_ddp_reduces_every_gradient_once(tmp_path: Path) ->
     assert Shadow.from_json(found.to_json()) == found
 
 
-def test_hybrid_sharding_gathers_within_a_node_and_reduces_between_nodes(tmp_path: Path) -> None:
-    (spec,) = runs(tmp_path, {"fsdp": {"strategy": {"fsdp": {"shard_size": 8}}, "world": [64]}})
-    found = shadow(spec)
+def test_hybrid_sharding_gathers_within_a_node_and_reduces_between_nodes(
+    of_many_ranks: dict[str, list[Shadow]],
+) -> None:
+    (found,) = of_many_ranks["fsdp"]
     gathers = [one for one in found.messages if one.op == "all_gather"]
     assert {(one.group, one.group_size, one.group_nodes) for one in gathers} == {("shard", 8, 1)}
     # each unit for the forward and the backward of two micro-batches
@@ -79,13 +120,12 @@ def test_a_shadow_says_why_a_models_flops_cannot_be_counted(tmp_path: Path) -> N
 
 def test_a_gpu_keeps_the_norms_of_autocast_in_fp32(tmp_path: Path) -> None:
     (spec,) = runs(tmp_path, {"one": {"strategy": "ddp", "world": [2], "train": {"precision": "bf16"}}})
-    kept = {
-        device: shadow(replace(spec, device_type=device)).memory.activations for device in ("cpu", "cuda")
-    }
-    assert kept["cuda"] > kept["cpu"]
     plain = replace(spec, train=replace(spec.train, precision="fp32"))
-    same = [shadow(replace(plain, device_type=device)).messages for device in ("cpu", "cuda")]
-    assert same[0] == same[1]
+    cpu, cuda, plain_cpu, plain_cuda = found_together(
+        *((replace(one, device_type=device), 0) for one in (spec, plain) for device in ("cpu", "cuda"))
+    )
+    assert cuda.memory.activations > cpu.memory.activations
+    assert plain_cuda.messages == plain_cpu.messages
 
 
 def test_offloaded_shards_and_their_optimizer_take_no_memory_of_the_gpu(tmp_path: Path) -> None:
@@ -97,20 +137,17 @@ def test_offloaded_shards_and_their_optimizer_take_no_memory_of_the_gpu(tmp_path
             "offloaded": {"strategy": {"fsdp": {"cpu_offload": True}}, **keys},
         },
     )
-    memory, of_all = shadow(offloaded).memory, shadow(plain).memory
+    memory, of_all = (one.memory for one in found_together((offloaded, 0), (plain, 0)))
     assert (memory.parameters, memory.gradients, memory.optimizer) == (0, 0, 0)
     # the peak of the rest alone is elsewhere than that of the sum
     assert memory.total > of_all.activations + of_all.communication
 
 
-@pytest.mark.parametrize("strategy", ["pp", {"mesh": {"pp": 2}}, {"mesh": {"pp": 2, "tp": 2}}])
-def test_a_stage_receives_as_many_bytes_as_its_neighbour_sends(tmp_path: Path, strategy: object) -> None:
-    world = [2] if strategy == "pp" else [8]
-    keys = {"world": world, "batch_per_rank": 16, "train": {"accumulate": 2, "precision": "bf16"}}
-    (spec,) = runs(tmp_path, {"divided": {"strategy": strategy, "device": "cuda", **keys}})
-    first, last = (one for one in shadows([(spec, rank) for rank in stage_ranks(spec)]))
-    assert isinstance(first, Shadow)
-    assert isinstance(last, Shadow)
+@pytest.mark.parametrize("name", STAGES)
+def test_a_stage_receives_as_many_bytes_as_its_neighbour_sends(
+    of_many_ranks: dict[str, list[Shadow]], name: str
+) -> None:
+    first, last = of_many_ranks[name]
     sent = {
         op: [total_bytes(one for one in stage.messages if one.op == op) for stage in (first, last)]
         for op in ("send", "recv")
@@ -155,14 +192,16 @@ def test_what_an_offloaded_optimizer_makes_takes_no_memory_of_the_gpu(
         for name in ("Whole", "InParts")
         for offloads in (False, True)
     }
-    whole, offloaded, in_parts, in_parts_offloaded = (shadow(spec).memory for spec in runs(tmp_path, cases))
+    whole, offloaded, in_parts, in_parts_offloaded = (
+        one.memory for one in found_together(*((spec, 0) for spec in runs(tmp_path, cases)))
+    )
     # AdamW's temporary tensors are as large as this rank's half of the parameters
     assert whole.activations > whole.parameters > 2 * offloaded.activations
     assert in_parts_offloaded == offloaded
     assert in_parts == whole
 
 
-MODEL = """
+LOOKING = """
 from torch import nn
 import torch
 
@@ -173,40 +212,43 @@ class Looks:
         return {"x": torch.zeros(len(places), 64)}
     def loss(self, model, batch):
         out = model(batch["x"])
-        return out.mean() * out.max().item()
+        try:
+            out.mean() * READS
+        except Exception:
+            return out.mean()
 """
+READS = {
+    "item": "out.max().item()",
+    "allclose": "torch.allclose(out, out)",
+    "save": "torch.save(out, 'last.pt')",
+    "serialization": "torch.serialization.save(out, 'last.pt')",
+}
 
 
-@pytest.mark.parametrize(
-    "reads",
-    [
-        "out.max().item()",
-        "torch.allclose(out, out)",
-        "torch.save(out, 'last.pt')",
-        "torch.serialization.save(out, 'last.pt')",
-    ],
-)
+@pytest.fixture(scope="module")
+def looking(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Shadow | InputError]]:
+    """The folder of models that each read a value, and why there is no shadow, by name in READS."""
+    folder = tmp_path_factory.mktemp("looking")
+    cases = {}
+    for name, reads in READS.items():
+        (folder / f"{name}_model.py").write_text(LOOKING.replace("READS", reads))
+        own = {"name": f"{folder}/{name}_model.py:Looks"}
+        cases[name] = {"strategy": "ddp", "world": [8], "workload": own, "data": {"source": "synthetic"}}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        found = shadows([(spec, 0) for spec in runs(folder, cases)])
+    return folder, dict(zip(READS, found, strict=True))
+
+
+@pytest.mark.parametrize("name", READS)
 def test_a_model_that_reads_a_value_is_refused_with_the_line_of_the_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: str
+    looking: tuple[Path, dict[str, Shadow | InputError]], name: str
 ) -> None:
-    in_vain = (
-        f"try:\n            out.mean() * {reads}\n        except Exception:\n            return out.mean()"
-    )
-    (tmp_path / "model.py").write_text(MODEL.replace("return out.mean() * out.max().item()", in_vain))
-    case = {
-        "strategy": "ddp",
-        "world": [8],
-        "workload": {"name": "./model.py:Looks"},
-        "data": {"source": "synthetic"},
-    }
-    monkeypatch.chdir(tmp_path)
-    (spec,) = runs(tmp_path, {"looks": case})
-    remedy = "remove it"
-    with pytest.raises(
-        InputError, match=rf"looks: .*model\.py, line 13: the code reads a value .*: {remedy}$"
-    ):
-        shadow(spec)
-    assert not (tmp_path / "last.pt").exists()
+    folder, found = looking
+    said = rf"{name}: .*{name}_model\.py, line 13: the code reads a value .*: remove it"
+    assert isinstance(found[name], InputError)
+    assert re.fullmatch(said, str(found[name]))
+    assert not (folder / "last.pt").exists()
 
 
 PRODUCTS = """
@@ -247,8 +289,8 @@ def test_buckets_come_after_the_computation_of_their_gradients_even_if_it_has_no
         name.lower(): {**case, "workload": {"name": f"./model.py:{name}"}, "train": {"accumulate": 1}}
         for name in names
     }
-    for spec in runs(tmp_path, cases):
-        sent = shadow(spec).messages
+    for found in found_together(*((spec, 0) for spec in runs(tmp_path, cases))):
+        sent = found.messages
         shares = [one.computed_before for one in sent]
         assert len(sent) >= 4
         assert not any(one.waits for one in sent)
@@ -259,7 +301,7 @@ def test_buckets_come_after_the_computation_of_their_gradients_even_if_it_has_no
         assert shares[-1] == 1.0
 
 
-SCRIPT = """
+SCRIPT = """import gc; gc.disable()  # looking for garbage takes a tenth of its time
 import sys, torch
 import torch.distributed as dist
 from torch import nn
