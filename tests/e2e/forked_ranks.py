@@ -19,6 +19,7 @@ import torch.distributed.tensor.parallel
 from torch.profiler import ProfilerActivity, profile
 
 import bench.agent.fork_server_preload  # noqa: F401 - what every rank imports
+from bench.common.process import die_with_parent
 from bench.models.experts import ExpertLayer
 from bench.records.run_spec import RunSpec
 from bench.shadow import one_step
@@ -43,6 +44,7 @@ def fork(work: Callable[[], None]) -> int:
     if child:
         return child
     try:
+        die_with_parent()
         work()
         os._exit(0)
     except BaseException:

@@ -20,22 +20,12 @@ class Ranks(NamedTuple):
 
 
 def train(folder: Path, strategy: str, factors: list[float], *words: str) -> Ranks:
-    ranks = [
-        subprocess.Popen(
-            [
-                sys.executable, "-m", "tests.unit.train.wire_rank", str(folder), str(rank), strategy,
-                json.dumps(factors), *words,
-            ],
-            cwd=Path(__file__).parents[3], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )
-        for rank in range(2)
-    ]  # fmt: skip
-    try:
-        said = [rank.communicate(timeout=600)[1] for rank in ranks]
-    finally:
-        for rank in ranks:
-            rank.kill()
-    assert [rank.returncode for rank in ranks] == [0, 0], said
+    program = [sys.executable, "-m", "tests.unit.train.wire_rank", str(folder), strategy, json.dumps(factors)]
+    done = subprocess.run(
+        [*program, *words], cwd=Path(__file__).parents[3], text=True, capture_output=True, check=False,
+        timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     return Ranks([json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)], factors)
 
 

@@ -1,13 +1,15 @@
-"""One of two ranks that train, take the steps of `measure.wire`, and say as JSON what these changed and sent.
+"""Two ranks that train, take the steps of `measure.wire`, and say as JSON what these changed and sent.
 
-Arguments: the folder in which the ranks meet and write, the rank, the strategy, the measured factors as JSON, and
-`compiled` if the model is."""
+Arguments: the folder in which the ranks meet and write, the strategy, the measured factors as JSON, and `compiled` if
+the model is."""
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from bench.records.run_spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
 from bench.train import after_training, wire
 from bench.train.loop import Training
 from bench.train.run_length import run_length
+from tests.e2e.forked_ranks import fork
 
 SENT: list[tuple[int, int]] = []
 """Elements and address of each message's tensor."""
@@ -145,10 +148,10 @@ def main(folder: Path, rank: int, strategy_name: str, factors: list[float], *, c
 
 
 if __name__ == "__main__":
-    main(
-        Path(sys.argv[1]),
-        int(sys.argv[2]),
-        sys.argv[3],
-        json.loads(sys.argv[4]),
-        compiled="compiled" in sys.argv[5:],
+    folder, strategy, factors, *words = sys.argv[1:]
+    answers = partial(
+        main, Path(folder), strategy_name=strategy, factors=json.loads(factors), compiled="compiled" in words
     )
+    ranks = [fork(partial(answers, rank=rank)) for rank in range(2)]
+    ended_with = [os.waitpid(rank, 0)[1] for rank in ranks]
+    os._exit(int(any(ended_with)))  # without freeing torch
