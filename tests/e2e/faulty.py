@@ -1,4 +1,7 @@
-"""A workload that fails on request: on one rank, when a batch of a certain step is requested."""
+"""A workload that fails on request: on one rank, when a batch of a certain step is requested.
+
+It imports torch where it is called, so that `bench`, which reads its options, does not: that would take longer than
+all else in a small session."""
 
 from __future__ import annotations
 
@@ -9,10 +12,11 @@ import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
-import torch.distributed as dist
-from torch import nn
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 _WORLD, _BATCH_PER_RANK = 2, 4
 """World size and batch of the cases whose loader fails."""
@@ -74,6 +78,8 @@ def python_memory() -> None:
 
 
 def tensor_memory() -> None:
+    import torch
+
     torch.empty(1 << 50)
 
 
@@ -99,10 +105,14 @@ class Workload:
         self.validation_size = options.validation_examples
 
     def prepare(self) -> None:
+        import torch
+
         self._wait(".prepare")
         self.examples = torch.randn(self.dataset_size, 4, generator=torch.Generator().manual_seed(0))
 
     def model(self) -> nn.Module:
+        from torch import nn
+
         return nn.Linear(4, 1)
 
     def blocks(self, model: nn.Module) -> list[nn.Module]:
@@ -114,6 +124,9 @@ class Workload:
         return {"x": self.examples[indices], "key": keys}
 
     def loss(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        import torch
+        import torch.distributed as dist
+
         time.sleep(self.options.step_s)
         rank, world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
         step = int(batch["key"][0]) // (len(batch["key"]) * world)
@@ -145,6 +158,8 @@ class Workload:
         return (self.options.at_step * _WORLD + self.options.on_rank) * _BATCH_PER_RANK
 
     def validation_batch(self, indices: list[int]) -> dict[str, torch.Tensor]:
+        import torch
+
         return {"x": torch.ones(len(indices), 4)}
 
     def evaluate(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, None]:
