@@ -58,17 +58,15 @@ def driver(tmp_path: Path) -> Driver:
     return Driver(tmp_path)
 
 
-@pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_keeps_what_was_measured_and_pressed_again_while_it_closes_changes_nothing(
-    driver: Driver, times: int
+    driver: Driver,
 ) -> None:
     process = driver.marked.start(*driver.command)
     until(lambda: driver.reached, lambda: None if process.poll() is None else process.communicate())
     with about_to_write(driver.results / "s" / RUN / "run.json.tmp") as closing:
         os.killpg(process.pid, signal.SIGINT)
         until(closing)
-        if times == 2:
-            os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
     stderr = process.communicate(timeout=120)[1]
     assert process.returncode == 130
     assert stderr.splitlines()[-1].startswith(
