@@ -34,9 +34,11 @@ INSTEAD = {
     ),
     "bench suite smoke --set train.precision=bf16 --case 'ddp_*'": (
         "bench suite smoke --set train.precision=bf16 --case 'ddp_*' --quick --repeats 1 --world 1"
-        " --set measure.profiled=4"
+        " --set measure.profiled=1 --set measure.steps=2"
     ),
-    "bench suite ./my_suite.yaml --quick": "bench suite ./my_suite.yaml --quick --repeats 1 --world 2",
+    "bench suite ./my_suite.yaml --quick": (
+        "bench suite ./my_suite.yaml --quick --repeats 1 --world 2 --set measure.steps=2"
+    ),
     "bench suite ./my_suite.yaml --tag first": "bench suite ./my_suite.yaml --tag first --dry-run",
     "bench suite ./my_suite.yaml --data DIR": "bench suite ./my_suite.yaml --data DIR --dry-run",
     "bench suite text_scaling --case 'ag_news*' --set data.source=ag_news --data DIR": (
@@ -264,10 +266,12 @@ def shell(checkout: Path) -> Iterator[Shell]:
     for session_id in ("A", "B"):
         make_session(folder / "results", [Case(name="ddp", step_ms={1: 10.0, 2: 6.0})], session_id=session_id)
     with shell_in(folder) as run:
-        done = run(
-            "bench suite smoke --quick --repeats 3 --case ddp_strong --session SESSION && bench report --out public"
-        )
-        assert done.returncode == 0, done.stderr
+        for line in (
+            "bench suite smoke --quick --repeats 3 --case ddp_strong --session SESSION",
+            "bench report --out public",
+        ):
+            done = run(line)
+            assert done.returncode == 0, done.stderr
         shutil.copytree(folder / "results", folder / "RESULTS")
         yield run
 
@@ -370,8 +374,9 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, S
         (folder / name).write_text(text)
     (folder / "own.yaml").write_text(OWN)
     with shell_in(folder) as run:
-        done = run("bench suite own.yaml --ranks-per-node 2 && bench report --out public")
-        assert done.returncode == 0, done.stdout + done.stderr
+        for line in ("bench suite own.yaml --ranks-per-node 2", "bench report --out public"):
+            done = run(line)
+            assert done.returncode == 0, done.stdout + done.stderr
         yield folder, run
 
 
