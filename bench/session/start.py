@@ -138,9 +138,9 @@ def resume(session: SessionFolder, gathered: Gathered, time_left: TimeLeft) -> S
     if before["finished_at"] is not None and len(session.done(runs)) == len(measured(runs)):
         sys.stderr.write("every run of its plan is done\n")
         return read_result(session, runs)
-    server = _start_server(runs, gathered)
     session.lock()
     runs = session.plan()  # another process may have held the lock, and changed the plan
+    server = _start_server(runs, gathered)
     session.replan(runs)  # plan.json and session.json agree again
     before = session.head()
     was = {"at": before["created_at"], "environment": before["environment"], "command": before["command"]}
