@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -48,14 +49,20 @@ def _may_write(pid: int, path: Path) -> bool:
     return False
 
 
-@pytest.fixture
-def results(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results folder with one session in the database and another that is not."""
-    folder = tmp_path / "results"
+    folder = tmp_path_factory.mktemp("loaded") / "results"
     make_session(folder, [CASE], session_id="a")
-    assert Marked(tmp_path).run("load", str(folder)).returncode == 0
+    assert Marked(folder.parent).run("load", str(folder)).returncode == 0
     make_session(folder, [CASE], session_id="b")
     return folder
+
+
+@pytest.fixture
+def results(tmp_path: Path, loaded: Path) -> Path:
+    """A copy of it for one test."""
+    return shutil.copytree(loaded, tmp_path / "results")
 
 
 def test_a_load_that_is_killed_changes_nothing_and_the_next_one_has_every_row(
