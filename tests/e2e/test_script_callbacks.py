@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import Marked
-from test_run_command import SCRIPTS
+from processes import KEEPS_GARBAGE, Marked
+from test_run_command import BEGIN, SCRIPTS
 
 from tests.unit.analysis.conftest import ask
 
 PAGE = Path(__file__).parents[2] / "docs/scripts.md"
-BEGIN = "from __future__ import annotations\n"
 WARMUP, STEPS, PROFILED, RANKS = 2, 6, 2, 2
 
 
@@ -31,7 +30,9 @@ def with_callback(folder: Path, script: str, name: str, before: str) -> dict[str
     """A case of a suite: the script with the callback `name` in the arguments after `before`."""
     text = (SCRIPTS / script).read_text()
     assert text.count(BEGIN) == text.count(before) == 1
-    text = text.replace(BEGIN, f"{BEGIN}import bench_probe, lightning, transformers\n{callback(name)}")
+    text = text.replace(
+        BEGIN, f"{BEGIN}{KEEPS_GARBAGE}import bench_probe, lightning, transformers\n{callback(name)}"
+    )
     (folder / script).write_text(text.replace(before, f"{before} callbacks=[{name}()],"))
     command = {"name": "command", "command": [sys.executable, script]}
     return {"name": Path(script).stem, "world": [RANKS], "workload": command}

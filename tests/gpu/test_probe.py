@@ -12,10 +12,11 @@ import pytest
 from bench.measure import recorder
 from bench.measure.recorder import StepRows
 from bench.train.script import PROBE_FOLDER
+from tests.e2e.processes import KEEPS_GARBAGE
 from tests.gpu.conftest import TIMEOUT_S, Gpus
 
 STEPS = 4
-BEGIN = """
+BEGIN = f"""{KEEPS_GARBAGE}
 import torch
 from torch import nn
 import bench_probe

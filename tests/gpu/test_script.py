@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 
+from tests.e2e.processes import KEEPS_GARBAGE
 from tests.gpu.conftest import Gpus
 from tests.unit.analysis.conftest import ask
 
-SCRIPT = """
+SCRIPT = f"""{KEEPS_GARBAGE}
 import os, torch
 from torch import distributed, nn
 
