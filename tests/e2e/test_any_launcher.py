@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.faulty_sessions import ddp, outcome, suite_file
-from tests.e2e.processes import BENCH, Marked
+from tests.e2e.processes import BENCH, KEEPS_GARBAGE, Marked
 
-SCRIPT = """
+SCRIPT = f"""{KEEPS_GARBAGE}
 import torch
 from torch import distributed, nn
 
