@@ -14,7 +14,7 @@ from processes import OneProcess
 from analysis.database import connections
 from analysis.loading.load import load
 
-STEPS = 6
+STEPS = 4
 MESHES: dict[str, tuple[Any, list[int]]] = {
     "tp": ("tp", [1, 2]),
     "tp_sequence": ({"tp": {"sequence_parallel": True}}, [4]),
