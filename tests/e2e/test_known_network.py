@@ -37,12 +37,10 @@ def link() -> None:
     assert tried.returncode == 0, tried.stderr
 
 
-@pytest.mark.parametrize("mbit", [100, 1_000])
 @pytest.mark.usefixtures("link")
-def test_ranks_of_both_nodes_have_at_most_the_bandwidth_that_was_set(
-    mbit: int, tmp_path: Path, marked: Marked
-) -> None:
+def test_ranks_of_both_nodes_have_at_most_the_bandwidth_that_was_set(tmp_path: Path, marked: Marked) -> None:
     """How near it comes depends on how busy the machine is."""
+    mbit = 100
     sizes = f"{{ops: [all_reduce], smallest_bytes: {LARGEST_BYTES}, largest_bytes: {LARGEST_BYTES}}}"
     words = ["suite", "collectives", "--quick", "--case", "across_nodes", "--world", "2x1", "--repeats", "1"]
     words += ["--set", f"workload={sizes}", "--session", "s", "--results", str(tmp_path / "r"), "--no-load"]
@@ -63,7 +61,7 @@ def test_ranks_of_both_nodes_have_at_most_the_bandwidth_that_was_set(
 def test_the_first_nodes_exit_code_is_returned(marked: Marked) -> None:
     command = 'exit "$((3 + BENCH_TASK))"'
     done = subprocess.run(
-        [NETWORK, "--mbit", "100", "--", "sh", "-c", command], env=marked.environment, check=False
+        [NETWORK, "--mbit", "1000", "--", "sh", "-c", command], env=marked.environment, check=False
     )
     assert done.returncode == 3
     assert marked.left() == []
