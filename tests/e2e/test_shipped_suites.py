@@ -19,10 +19,12 @@ ROOT = Path(__file__).parents[2]
 TWO = ("--world", "2")
 MORE = {
     **dict.fromkeys(("comm_options", "ddp_vs_fsdp", "text_scaling"), TWO),
+    "mesh_sweep": ("--set", "measure.warmup=1", "--set", "measure.steps=2"),
     "model_sweep": (*TWO, "--case", "ddp~preset=10m", "--case", "fsdp~preset=350m", "--case", "*_recompute"),
 }
 """Suite -> more options. Each case of these has one rank and two. Two show all that a case can fail with, and
-test_parity.py trains on one. tests/unit/workloads/test_transformer.py makes the model of each preset."""
+test_parity.py trains on one. tests/unit/workloads/test_transformer.py makes the model of each preset. A step of a
+mesh takes long, and test_mesh_parity.py takes several."""
 ELSEWHERE = {"smoke": "test_quickstart.py"}
 """Suite -> test that runs it with --quick."""
 SUITES = sorted(path.stem for path in (ROOT / "suites").glob("*.yaml") if path.stem not in ELSEWHERE)
