@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.processes import OneProcess
+from tests.e2e.processes import KEEPS_GARBAGE, OneProcess
 
 MODEL = """
 import torch
@@ -47,7 +47,7 @@ SUITE = {
 }  # fmt: skip
 PARAMETERS = 64 * 256 + 256 + 256 * 64 + 64
 SLEEP_S = 0.02
-SCRIPT = f"""
+SCRIPT = f"""{KEEPS_GARBAGE}
 import os
 import time
 
