@@ -49,8 +49,7 @@ judged AS (
             half IS NULL,
             steps >= 20 AND size > 0.05 AND size > 4 * drift_error,
             size - half > 0.02
-        ) AS drifts,
-        list_transform([size - half, size + half], lambda part: format('{:.1f}', 100 * (exp(part) - 1))) AS ends
+        ) AS drifts
     FROM with_half_width
     LEFT JOIN of_settings USING (session_id, case_name, nodes, ranks_per_node, threads)
 )
@@ -59,9 +58,8 @@ SELECT
     if(half IS NULL, 'likely', 'shown') AS certainty,
     size AS magnitude,
     format(
-        'the {} half of the measured steps takes {}{} longer than the {}, over {} {} of {} steps',
-        if(starts_slow, 'first', 'second'), percent_text(exp(size) - 1),
-        coalesce(format(' [{}, {}]', ends[1], ends[2]), ''),
+        'the {} half of the measured steps takes {} longer than the {}, over {} {} of {} steps',
+        if(starts_slow, 'first', 'second'), share_text(exp(size) - 1, exp(size - half) - 1, exp(size + half) - 1),
         if(starts_slow, 'second', 'first'), repeats, if(repeats = 1, 'repeat', 'repeats'), steps
     ) AS evidence,
     if(

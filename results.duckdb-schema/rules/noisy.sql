@@ -6,8 +6,9 @@
 --
 -- Fires if the steps of a run vary by more than 5 % (standard deviation ÷ mean): the whole interval of the mean over ok
 -- repeats must lie above it; for a single repeat the point, from 20 steps on. It also fires if the throughputs of ok
--- repeats vary by more than 5 %, likely from two repeats on and shown from three. 5 % is a convention: a quiet machine
--- stays below 2 %, and two of its repeats would differ by this much once in eighty times.
+-- repeats vary by more than 5 %, likely from two repeats on and shown from three. If rounds differ (`drifting_machine`),
+-- only what they leave counts: ratios within rounds are free of the rest, and more repeats do not narrow it. 5 % is a
+-- convention: a quiet machine stays below 2 %, and two of its repeats would differ by this much once in eighty times.
 WITH of_steps AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -23,6 +24,17 @@ WITH of_steps AS (
 with_t AS (
     SELECT *, mean_half_width(repeats, variance) AS half FROM of_steps
 ),
+within_rounds AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        -- each size is part of its rounds' means
+        var_samp(ln(throughput / round_ratio)) * any_value(sizes / (sizes - 1)) AS variance_within
+    FROM run_summary
+    JOIN rounds USING (session_id, round)
+    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
+    WHERE p_rounds < 0.01 AND throughput IS NOT NULL
+    GROUP BY ALL
+),
 of_settings AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -34,12 +46,13 @@ judged AS (
     SELECT
         *,
         coalesce(if(half IS NULL, mean_cv > 0.05 AND steps >= 20, mean_cv - half > 0.05), false) AS steps_vary,
-        coalesce(log_variance > 0.05 ** 2, false) AS repeats_vary,
+        coalesce(least(log_variance, variance_within) > 0.05 ** 2, false) AS repeats_vary,
         mean_cv - half AS cv_lo,
         mean_cv + half AS cv_hi
     FROM with_t
     JOIN placements USING (session_id, case_name, nodes, ranks_per_node, threads)
     JOIN of_settings USING (session_id, case_name, nodes, ranks_per_node, threads)
+    LEFT JOIN within_rounds USING (session_id, case_name, nodes, ranks_per_node, threads)
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,

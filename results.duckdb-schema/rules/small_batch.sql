@@ -6,12 +6,12 @@
 --
 -- Fires if communication and, under strong scaling, the longer computation per example of smaller batches (term `work`)
 -- together cost at least a quarter of the ranks' time, because an efficiency below 75 % is no longer good. Each of the
--- two counts only if it certainly costs something: its interval, if there is one, lies above 0. If all sizes have the
--- same micro-batch, no forward pass gets smaller, and longer computation has another cause. If the term `work` counts
--- and ranks share a CPU, it is likely: they also slow each other down, by an unknown part. The advised batch is the
--- smallest power of two times the current one at which computation would be four times the current loss, which is then
--- a fifth of the ranks' time. Its time per example is the current one or, if the term `work` counts, the baseline's. No
--- batch is advised beyond 64 times the current one, or beyond the data set.
+-- two counts only if it costs a thousandth or more, and certainly something: its interval, if any, is above 0. If all
+-- sizes have the same micro-batch, no forward pass gets smaller, and longer computation has another cause. If the term
+-- `work` counts and ranks share a CPU, it is likely: they also slow each other down, by an unknown part. The advised
+-- batch is the smallest power of two times the current one at which computation would be four times the current loss,
+-- which is then a fifth of the ranks' time. Its time per example is the current one or, if the term `work` counts, the
+-- baseline's. No batch is advised beyond 64 times the current one, or beyond the data set.
 WITH fixed_micro_batches AS (
     SELECT session_id, case_name
     FROM runs
@@ -37,7 +37,7 @@ losses AS (
         ) AS reasons
     FROM efficiency_loss
     WHERE axis = 'ranks' AND NOT oversubscribed AND workers > baseline_workers
-        AND term IN ('communication', 'work') AND share > 0 AND coalesce(share_lo, share) > 0
+        AND term IN ('communication', 'work') AND share > 0.001 AND coalesce(share_lo, share) > 0
         AND (term <> 'work' OR (session_id, case_name) NOT IN (FROM fixed_micro_batches))
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),
