@@ -136,7 +136,7 @@ def _rows(relation: duckdb.DuckDBPyRelation) -> Iterator[tuple[Any, ...]]:
 def _json_value(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): _json_value(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list) or type(value) is tuple:  # an entry of a MAP is a pair
         return [_json_value(item) for item in value]
     return _json_scalar(value)
 
@@ -150,6 +150,8 @@ def _json_scalar(value: Any) -> str | int | float | None:
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, date | time):
         return value.isoformat()
+    if isinstance(value, tuple):  # PyArrow's INTERVAL: months, days, nanoseconds; as ISO 8601 writes it
+        return f"P{value[0]}M{value[1]}DT{Decimal(value[2]) / 10**9:f}S"
     return value.hex() if isinstance(value, bytes) else str(value)
 
 

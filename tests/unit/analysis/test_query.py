@@ -219,6 +219,11 @@ def test_json_holds_every_type_and_no_nan(results):
     assert json.loads(_write(results, "json", "SELECT 1 WHERE false")) == []
 
 
+def test_json_has_intervals_as_iso_8601_and_maps_as_pairs(results):
+    query = "SELECT INTERVAL '1 month 2 days 3.5 seconds' AS i, MAP {'a': 1, 'b': 2} AS m"
+    assert json.loads(_write(results, "json", query)) == [{"i": "P1M2DT3.5S", "m": [["a", 1], ["b", 2]]}]
+
+
 def test_json_keeps_every_column_or_none(results):
     with pytest.raises(AnalysisError, match="two columns are 'workers'"):
         _write(
