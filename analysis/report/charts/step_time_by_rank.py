@@ -28,11 +28,17 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
         start.transform_filter("isValid(datum.extreme)")
         .transform_joinaggregate(last="max(step)", groupby=["panel", "rank"])
         .transform_filter("datum.step === datum.last")
+        .transform_joinaggregate(named="count()", middle="mean(rank_step_ms)", groupby=["panel"])
+        .transform_filter("datum.named > 1")
     )
-    names = ends.mark_text(align="right", dx=-4, dy=-9, color=theme.INK).encode(
-        x=alt.X("step:Q", title="step"), text="name:N"
-    )
-    view = panels(layered(lines, names), "panel", rows, 110).resolve_scale(y="independent")
+    names = [
+        # one name above its line and the other below, because lines often end close together
+        ends.transform_filter(f"datum.rank_step_ms {which} datum.middle")
+        .mark_text(align="right", dx=-4, dy=dy, color=theme.INK)
+        .encode(x=alt.X("step:Q", title="step"), text="name:N")
+        for which, dy in ((">=", -9), ("<", 10))
+    ]
+    view = panels(layered(lines, *names), "panel", rows, 110).resolve_scale(y="independent")
     note = limit_note(rows, "panel", "those whose ranks differ most")
     return Drawing(views={"": view}, note=note)
 
