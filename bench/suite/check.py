@@ -35,6 +35,9 @@ _OWN_DEMANDS: dict[tuple[str | int, ...], str] = {
 }
 """By pydantic's error type and the key."""
 
+_OTHER_PROGRAMS: dict[str | int, str] = {"batch_size": "a case's batch_per_rank or global_batch"}
+"""Keys as other programs name them, which no suite has, and the keys to use."""
+
 
 def check(model: type[Model], node: Node) -> tuple[Model | None, list[str]]:
     """The validated model, or null and the problems, a line each."""
@@ -94,7 +97,8 @@ def _options_own(chosen: Node, text: str) -> str:
 def _unknown_key(model: type[BaseModel], node: Node, path: Path) -> str:
     keys, at = known_keys(model, path[:-1], node), node.at(path)
     inside = f" in {_dotted(path[:-1])}" if len(path) > 1 else ""
-    near = near_or_all(str(path[-1]), keys)
+    usual = _OTHER_PROGRAMS.get(path[-1])
+    near = f"; use {usual}" if usual else near_or_all(str(path[-1]), keys)
     return f"{at.key_where or at.where}: unknown key {str(path[-1])[:_LONGEST_SHOWN]!r}{inside}{near}"
 
 

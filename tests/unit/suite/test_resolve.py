@@ -129,6 +129,7 @@ def test_another_workload_or_strategy_brings_none_of_the_old_options(write: obje
         ("warmup: 2", "warmup: 0123", 's.yaml:5:19: measure.warmup is "0123": it must be a valid integer'),
         ("learning_rate: 2e-4", "learning_rate: 2e-4, checkpointing: products", 's.yaml:4:62: train.checkpointing is "products": it must be one of false, true, keep_attention, keep_matmuls'),
         ("warmup: 2", "warmup: true", "s.yaml:5:19: measure.warmup is true: it must be a valid integer"),
+        ("precision: fp32", "batch_size: 8", "s.yaml:4:9: unknown key 'batch_size' in train; use a case's batch_per_rank or global_batch"),
         ("steps: 100", "stepz: 100", "s.yaml:5:22: unknown key 'stepz' in measure; did you mean steps?"),
         ("global_batch: 16", "batch: 16", "s.yaml:15:5: unknown key 'batch'; did you mean batch_per_rank, global_batch or find_batch?"),
         ("name: spiral_mlp", "name: spiral_mpl", f's.yaml:3:18: workload.name is "spiral_mpl": it must name one of the workloads {", ".join(workloads.names())}; did you mean spiral_mlp?'),
