@@ -35,7 +35,9 @@ placed AS (
         places.workers, places.world_size, places.placement,
         count(DISTINCT (nodes, ranks_per_node, threads)) OVER of_case AS times,
         row_number() OVER (
-            of_case ORDER BY cost DESC NULLS LAST, magnitude DESC NULLS LAST, certainty DESC, workers DESC, nodes
+            -- rounded: the last digits of a sum depend on its order, which differs from load to load
+            of_case ORDER BY
+                round(cost, 9) DESC NULLS LAST, round(magnitude, 9) DESC NULLS LAST, certainty DESC, workers DESC, nodes
         ) AS place
     FROM supported
     LEFT JOIN places USING (session_id, case_name, nodes, ranks_per_node, threads)

@@ -255,6 +255,19 @@ def test_a_rule_is_asked_again_where_sessions_or_itself_changed(results, rules):
     assert [row["evidence"] for row in ask(results, evidence)] == ["10 of them", "10 of them"]
 
 
+def test_of_placements_with_costs_that_only_rounding_distinguishes_the_largest_is_shown(results, rules):
+    make_session(results, [Case(name="ddp", step_ms={1: 10.0, 2: 5.0})], session_id="two")
+    query = (
+        "SELECT session_id, case_name, nodes, ranks_per_node, threads, 'shown' AS certainty, 'e' AS evidence,\n"
+        "    if(workers = 1, 1e-1 + 2e-1, 3e-1) AS cost, 'a' AS advice\n"
+        "FROM scaling WHERE session_id = 'two'\n"
+    )
+    (rules / "few_steps.sql").write_text(HEAD + query)
+    load(results, rules)
+    (row,) = ask(results, "FROM diagnosis WHERE finding = 'few_steps'")
+    assert (row["workers"], row["times"], row["cost"]) == (2, 2, 0.3)
+
+
 def test_a_byte_order_mark_is_no_part_of_the_head_and_an_ending_in_capitals_is_named(tmp_path):
     (tmp_path / "mine.sql").write_text(HEAD + BODY, encoding="utf-8-sig")
     assert [rule.title for rule in custom_rules.read(tmp_path)] == ["Few steps"]
