@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -110,22 +110,27 @@ def _is_complex(kind: pa.DataType) -> bool:
 
 
 def write_json(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
-    """Write an array with one object per row, one row per line. NaN and infinities become null: JSON lacks them. Raises
-    AnalysisError if two columns have one name, of which an object would keep only the last."""
-    if twice := [name for name, count in Counter(relation.columns).items() if count > 1]:
-        raise AnalysisError(f"JSON needs different names, but two columns are {twice[0]!r}: name one with AS")
+    """Write an array with one object per row, one row per line. NaN and infinities become null: JSON lacks them. Of
+    columns with one name, of which an object would keep only the last, the second is `NAME_1`, and so on."""
+    names = _different(relation.columns)
     nested = [str(kind) == "JSON" for kind in relation.types]
     separator = b"[\n"
     for row in _rows(relation):
         values = (
             json.loads(v) if is_json and v else _json_value(v) for v, is_json in zip(row, nested, strict=True)
         )
-        line = json.dumps(
-            dict(zip(relation.columns, values, strict=True)), ensure_ascii=False, allow_nan=False
-        )
+        line = json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False, allow_nan=False)
         stream.write(separator + line.encode())
         separator = b",\n"
     stream.write(b"[]\n" if separator == b"[\n" else b"\n]\n")
+
+
+def _different(names: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        others = (f"{name}_{number}" for number in itertools.count(1))
+        found.append(next(one for one in itertools.chain([name], others) if one not in found))
+    return found
 
 
 def _rows(relation: duckdb.DuckDBPyRelation) -> Iterator[tuple[Any, ...]]:

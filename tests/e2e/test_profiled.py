@@ -160,7 +160,9 @@ def test_ddp_reduces_four_bytes_per_parameter_and_fsdp_gathers_twice_and_scatter
 
 def test_communication_takes_time_of_which_some_or_all_is_exposed(session: Any) -> None:
     _, _, query = session
-    rows = query("FROM profile JOIN runs USING (session_id, run_id) WHERE case_name IN ('ddp', 'fsdp')")
+    rows = query(
+        "FROM profile JOIN runs USING (session_id, run_id, attempt) WHERE case_name IN ('ddp', 'fsdp')"
+    )
     assert len(rows) == 8
     for row in rows:
         assert 0 <= row["exposed_communication_ns"] <= row["communication_ns"] <= row["step_ns"]

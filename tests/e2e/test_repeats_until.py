@@ -82,8 +82,8 @@ def test_what_is_too_wide_is_repeated_until_it_is_narrow_or_at_its_limit_also_by
     resumed = one_process.run(*command(tmp_path), "--session", "s")
     assert resumed.returncode == 0, resumed.stderr
     assert "not yet known: throughput within ±19 %; another round of 1 run" in resumed.stderr
-    shown = [line.split() for line in (said + resumed.stderr).splitlines() if line.startswith("[")]
-    assert [line[1] for line in shown if "interrupted" not in line] == ORDER
+    shown = [line.partition("] ")[2] for line in (said + resumed.stderr).splitlines() if line.startswith("[")]
+    assert [line.split()[0] for line in shown if "interrupted" not in line.split()] == ORDER
     assert "capped 1x1: throughput within ±" in resumed.stdout
     assert "settles 1x2: throughput" not in resumed.stdout
     assert sorted(path.parent.name for path in session.glob("*/run.json")) == sorted(ORDER)

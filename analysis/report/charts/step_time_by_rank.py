@@ -29,13 +29,15 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
         .transform_joinaggregate(last="max(step)", groupby=["panel", "rank"])
         .transform_filter("datum.step === datum.last")
         .transform_joinaggregate(named="count()", middle="mean(rank_step_ms)", groupby=["panel"])
-        .transform_filter("datum.named > 1")
     )
     names = [
-        # one name above its line and the other below, because lines often end close together
-        ends.transform_filter(f"datum.rank_step_ms {which} datum.middle")
+        # one name above its line and the other below, because lines often end close together; the texts of the others
+        # are empty, because Vega warns of a layer without rows
+        ends.transform_calculate(
+            text=f"datum.named > 1 && datum.rank_step_ms {which} datum.middle ? datum.name : ''"
+        )
         .mark_text(align="right", dx=-4, dy=dy, color=theme.INK)
-        .encode(x=alt.X("step:Q", title="step"), text="name:N")
+        .encode(x=alt.X("step:Q", title="step"), text="text:N")
         for which, dy in ((">=", -9), ("<", 10))
     ]
     view = panels(layered(lines, *names), "panel", rows, 110).resolve_scale(y="independent")
