@@ -66,8 +66,8 @@ class Comparison:
     max_regression: float
     """A ratio fails if it is certainly below 1 - max_regression."""
     rows: Sequence[Row]
-    """Rows of compare_sides. A row without a ratio says in `trouble` how its repeats ended; `no_longer_trains`: the
-    baseline has an ok repeat, and the candidate has only others, of which one failed."""
+    """Rows of compare_sides. A row without a ratio says in `trouble` how its repeats ended. `no_longer_trains` is true
+    if only the baseline has ok repeats, and a repeat of the candidate failed."""
     alone: tuple[Sequence[str], Sequence[str]]
     """Cases, with placements, that only the baseline ran, and those that only the candidate ran."""
     differences: Sequence[Difference]

@@ -110,8 +110,8 @@ def _is_complex(kind: pa.DataType) -> bool:
 
 
 def write_json(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
-    """Write an array with one object per row, one row per line. NaN and infinities become null: JSON lacks them. Of
-    columns with one name, of which an object would keep only the last, the second is `NAME_1`, and so on."""
+    """Write an array with one object per row, one row per line. NaN and infinities become null: JSON lacks them. If
+    columns share a name, the second one becomes `NAME_1`: an object would keep only the last."""
     names = _different(relation.columns)
     nested = [str(kind) == "JSON" for kind in relation.types]
     separator = b"[\n"

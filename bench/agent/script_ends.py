@@ -23,7 +23,7 @@ _SEVERAL = (
     "several processes of one rank take steps: the command starts ranks itself, perhaps with "
     "torch.multiprocessing.spawn; make it train in the process that bench starts, which has RANK and WORLD_SIZE"
 )
-_CHECKPOINT = "remove that and use --isolate (workload.isolate of a suite)"
+_CHECKPOINT = "remove it and use --isolate (workload.isolate of a suite)"
 _NO_TORCH = "No module named 'torch'"
 _OUT_OF_MEMORY = re.compile(r"OutOfMemoryError|CUDA out of memory|^MemoryError", re.MULTILINE)
 _ERROR = re.compile(
