@@ -15,16 +15,16 @@ from analysis.errors import AnalysisError
 from analysis.wording.failures import FAILED, not_ok_counts
 from analysis.wording.plain_text import listed
 
-OWN_FILE = "content of "
+CUSTOM_FILE = "content of "
 """How the fingerprint's keys begin whose values are digests of files of the user's code."""
-OWN_PACKAGE = "version of "
+CUSTOM_PACKAGE = "version of "
 """How those begin whose values are versions of packages with parts that a suite names."""
 _NOT_OF_THE_MACHINE = (
     "settings",
     "training_code",
-    OWN_FILE,
-    OWN_PACKAGE,
-    "own_",
+    CUSTOM_FILE,
+    CUSTOM_PACKAGE,
+    "user_",
     "commit",
     "scalebench",
     "nodes",
@@ -50,9 +50,13 @@ class Difference:
     """The cases in which it differs; null: all cases."""
 
     @property
-    def own_file(self) -> str | None:
+    def custom_file(self) -> str | None:
         """The file of the user's code that differs; null for other facts, and for a file that only one side has."""
-        return self.key.removeprefix(OWN_FILE) if self.key.startswith(OWN_FILE) and self.must_equal else None
+        return (
+            self.key.removeprefix(CUSTOM_FILE)
+            if self.key.startswith(CUSTOM_FILE) and self.must_equal
+            else None
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from analysis.compare.comparison import OWN_FILE, OWN_PACKAGE, Comparison, Difference
+from analysis.compare.comparison import CUSTOM_FILE, CUSTOM_PACKAGE, Comparison, Difference
 from analysis.database.rows import Row
 from analysis.wording import numbers, verdicts
 from analysis.wording.caveats import NOT_VERIFIED, busy_sides
@@ -174,9 +174,9 @@ def differences(comparison: Comparison, name: Callable[[str], str] = str) -> Ite
     that they differ in: `the code differs: model.py, train/optim.py (commit 1a2b3c4d5e6f → 4d5e6f1a2b3c, changed)`."""
     files: dict[tuple[str, ...], list[str]] = {}
     for found in comparison.differences:
-        if found.own_file is not None:
-            files.setdefault(tuple(found.cases or ()), []).append(found.own_file)
-    commits = [found for found in comparison.differences if found.key == "own_commit"]
+        if found.custom_file is not None:
+            files.setdefault(tuple(found.cases or ()), []).append(found.custom_file)
+    commits = [found for found in comparison.differences if found.key == "user_commit"]
     at = f" (commit {_values(commits[0], name)})" if commits else ""
     for cases, changed in files.items():
         yield (
@@ -196,18 +196,19 @@ def differences(comparison: Comparison, name: Callable[[str], str] = str) -> Ite
         if found in code and named:
             at = ", ".join(f"{one.key} {_values(one, name)}" for one in named)
             yield True, f"the training code differs: {at}{_limited_to(found.cases or (), name)}"
-        elif found.own_file is None and found not in (*settings, *named, *(commits if files else ())):
+        elif found.custom_file is None and found not in (*settings, *named, *(commits if files else ())):
             yield found.must_equal, difference(found, name)
 
 
 def difference(found: Difference, name: Callable[[str], str] = str) -> str:
     """`torch: 2.15.0 → 2.16.0`."""
     of = _limited_to(found.cases or (), name)
-    if found.key.startswith(OWN_FILE) and None in (found.baseline, found.candidate):
+    if found.key.startswith(CUSTOM_FILE) and None in (found.baseline, found.candidate):
         side = "candidate" if found.baseline is None else "baseline"
         return f"only the {side} has the {name(found.key)}{of}"
     # names of files and packages keep their underscores
-    key = found.key if found.key.startswith((OWN_FILE, OWN_PACKAGE)) else found.key.replace("_", " ")
+    is_name = found.key.startswith((CUSTOM_FILE, CUSTOM_PACKAGE))
+    key = found.key if is_name else found.key.replace("user_", "your ").replace("_", " ")
     return f"{name(key)}: {_values(found, name)}{of}"
 
 

@@ -24,12 +24,12 @@ _MADE_BY_RULES = {"diagnosis", "findings"}
 
 def check(folder: Path) -> None:
     """Raise AnalysisError if a file cannot be a rule. It needs no rows, so `bench suite` calls it before measuring."""
-    own = read(folder)
+    custom = read(folder)
     with duckdb.connect() as connection:
-        if own:
+        if custom:
             schema.create(connection)
             lock(connection)
-            refuse(connection, folder, own)
+            refuse(connection, folder, custom)
 
 
 def read(folder: Path) -> list[Rule]:
@@ -38,12 +38,12 @@ def read(folder: Path) -> list[Rule]:
         raise AnalysisError(
             f"{folder}: there is no such folder: --rules (or $BENCH_RULES) names one with rules"
         )
-    return rules.read(folder, is_own=True)
+    return rules.read(folder, is_custom=True)
 
 
-def refuse(connection: duckdb.DuckDBPyConnection, folder: Path, own: Sequence[Rule]) -> None:
+def refuse(connection: duckdb.DuckDBPyConnection, folder: Path, custom: Sequence[Rule]) -> None:
     """Raise AnalysisError for the first file that cannot be a rule. The connection must be locked."""
-    for rule in own:
+    for rule in custom:
         if reason := problem(connection, rule):
             raise AnalysisError(f"{folder / rule.finding}.sql: {reason}")
 

@@ -48,7 +48,7 @@ class Rule:
     title: str
     severity: str
     meaning: str
-    is_own: bool
+    is_custom: bool
     definition: str
     """A SELECT, without a semicolon."""
 
@@ -63,13 +63,13 @@ class Rule:
         return referred_to(self.definition)
 
 
-def read(folder: Path, *, is_own: bool = False) -> list[Rule]:
+def read(folder: Path, *, is_custom: bool = False) -> list[Rule]:
     """The rules in a folder, by name. Raises AnalysisError if a file has no complete head or no valid name."""
     paths = sorted(path for path in folder.iterdir() if path.suffix.lower() == ".sql")
-    return [_rule(path, is_own=is_own) for path in paths]
+    return [_rule(path, is_custom=is_custom) for path in paths]
 
 
-def _rule(path: Path, *, is_own: bool) -> Rule:
+def _rule(path: Path, *, is_custom: bool) -> Rule:
     if not NAME.fullmatch(path.stem) or path.suffix != ".sql":
         raise AnalysisError(f"{path}: a rule's file is named after what it finds: a-z, 0-9 and _, then .sql")
     try:
@@ -83,11 +83,11 @@ def _rule(path: Path, *, is_own: bool) -> Rule:
         raise AnalysisError(
             f"{path}: severity is {head['severity']!r}: it must be one of {', '.join(SEVERITIES)}"
         )
-    return Rule(finding=path.stem, is_own=is_own, definition=text.strip().removesuffix(";"), **head)
+    return Rule(finding=path.stem, is_custom=is_custom, definition=text.strip().removesuffix(";"), **head)
 
 
 def note(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> None:
     """Add rules to `diagnosis_rules`, and mark custom rules as due to run."""
-    rows = [{**vars(rule), "is_due": rule.is_own} for rule in rules]
+    rows = [{**vars(rule), "is_due": rule.is_custom} for rule in rules]
     if rows:  # a single statement: executemany takes several times as long
         connection.execute("INSERT INTO diagnosis_rules BY NAME SELECT unnest($1, recursive := true)", [rows])

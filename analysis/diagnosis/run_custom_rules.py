@@ -14,8 +14,8 @@ from analysis.diagnosis import custom_rules, rules, run_rules
 from analysis.diagnosis.rules import Rule
 from analysis.errors import AnalysisError
 
-_CUSTOM_RULES = "SELECT finding, title, severity, meaning, definition FROM diagnosis_rules WHERE is_own"
-_CUSTOM_NAMES = "SELECT finding FROM diagnosis_rules WHERE is_own"
+_CUSTOM_RULES = "SELECT finding, title, severity, meaning, definition FROM diagnosis_rules WHERE is_custom"
+_CUSTOM_NAMES = "SELECT finding FROM diagnosis_rules WHERE is_custom"
 _INCOMPLETE = "session_id IS NULL OR certainty IS NULL OR evidence IS NULL OR advice IS NULL"
 _OTHER_CERTAINTY = "certainty NOT IN ('shown', 'likely')"
 _LARGEST_TEXT = 2000
@@ -23,7 +23,7 @@ _TEXTS = ("evidence", "details", "advice", "alternatives", "caution", "options")
 _LONG = f"greatest({', '.join(f'length({name})' for name in _TEXTS)}) > {_LARGEST_TEXT}"
 _MOST_ROWS = 1000
 _MANY = f"session_id IN (SELECT session_id FROM findings WHERE finding = $1 GROUP BY 1 HAVING count(*) > {_MOST_ROWS})"  # noqa: S608
-_NOTE_PROBLEM = "UPDATE diagnosis_rules SET problem = $2 WHERE is_own AND finding = $1"
+_NOTE_PROBLEM = "UPDATE diagnosis_rules SET problem = $2 WHERE is_custom AND finding = $1"
 LIMIT_S = 30.0
 """Time limit of one rule over all sessions."""
 _INTERRUPT_EVERY_S = 0.05
@@ -40,25 +40,25 @@ def remembered(results: Path) -> list[Rule]:
     except duckdb.Error:  # the load reports it when it opens the file for writing
         return []
     names = ("finding", "title", "severity", "meaning", "definition")
-    return [Rule(is_own=True, **dict(zip(names, row, strict=True))) for row in found]
+    return [Rule(is_custom=True, **dict(zip(names, row, strict=True))) for row in found]
 
 
 def make_due(connection: duckdb.DuckDBPyConnection) -> None:
     """Mark every custom rule as due, because the sessions have changed. Part of the load's transaction."""
-    connection.execute("UPDATE diagnosis_rules SET is_due = true WHERE is_own")
+    connection.execute("UPDATE diagnosis_rules SET is_due = true WHERE is_custom")
 
 
 def run_due(
-    connection: duckdb.DuckDBPyConnection, own: Sequence[Rule], limit_s: float = LIMIT_S
+    connection: duckdb.DuckDBPyConnection, custom: Sequence[Rule], limit_s: float = LIMIT_S
 ) -> Iterator[tuple[Rule, str]]:
-    """Make `own` the database's custom rules, and run those that are new or due.
+    """Make `custom` the database's custom rules, and run those that are new or due.
 
     Yields each rule that fails, with the reason; the database keeps both, without findings. If the load is stopped
     in between, the remaining rules stay due. The connection is locked, because the rules may come from someone else's
     database."""
     with transaction(connection):
-        _replace(connection, own)
-    for rule in own:
+        _replace(connection, custom)
+    for rule in custom:
         if not _is_current(connection, rule) and (reason := _failure(connection, rule, limit_s)):
             if custom_rules.misnamed(rule) is None:  # else the findings of that name belong to a shipped rule
                 with transaction(connection):
@@ -67,14 +67,16 @@ def run_due(
             yield rule, reason
 
 
-def _replace(connection: duckdb.DuckDBPyConnection, own: Sequence[Rule]) -> None:
+def _replace(connection: duckdb.DuckDBPyConnection, custom: Sequence[Rule]) -> None:
     """Mark rules that are new, changed or failed before as due."""
     kept = {name for (name,) in connection.execute(f"{_CUSTOM_NAMES} AND problem IS NULL").fetchall()}
-    new = [rule for rule in own if rule.finding not in kept or not _is_known(connection, rule)]
-    wanted = [[rule.finding for rule in own if rule not in new]]
-    of_own = f"finding IN ({_CUSTOM_NAMES}) AND NOT list_contains($1, finding)"
-    connection.execute(f"DELETE FROM findings WHERE {of_own}", wanted)  # noqa: S608
-    connection.execute("DELETE FROM diagnosis_rules WHERE is_own AND NOT list_contains($1, finding)", wanted)
+    new = [rule for rule in custom if rule.finding not in kept or not _is_known(connection, rule)]
+    wanted = [[rule.finding for rule in custom if rule not in new]]
+    of_these = f"finding IN ({_CUSTOM_NAMES}) AND NOT list_contains($1, finding)"
+    connection.execute(f"DELETE FROM findings WHERE {of_these}", wanted)  # noqa: S608
+    connection.execute(
+        "DELETE FROM diagnosis_rules WHERE is_custom AND NOT list_contains($1, finding)", wanted
+    )
     rules.note(connection, [rule for rule in new if custom_rules.misnamed(rule) is None])
 
 

@@ -48,7 +48,7 @@ def _forget(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
 
 def _find(connection: duckdb.DuckDBPyConnection, rule: Rule, table: str) -> None:
     query = schema.text("findings_of_rule")
-    with nullcontext() if rule.is_own else schema.errors_name(rule.finding):
+    with nullcontext() if rule.is_custom else schema.errors_name(rule.finding):
         connection.execute(query.format(table=table, finding=rule.finding, definition=rule.definition))
 
 

@@ -25,7 +25,7 @@ Name = Callable[[str], str]
 _FACTS = (
     ("scalebench", "scalebench"),
     ("commit", "commit"),
-    ("own_commit", "commit of the training code"),
+    ("user_commit", "commit of the training code"),
     ("image", "image content"),
     ("torch", "PyTorch"),
 )

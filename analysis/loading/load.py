@@ -57,12 +57,12 @@ class LoadReport:
         return "\n".join(lines)
 
 
-def load(results: Path, own_rules: Path | None = None) -> LoadReport:
+def load(results: Path, rules_folder: Path | None = None) -> LoadReport:
     """Bring the database up to date with the files of a results folder.
 
-    `own_rules` is a folder of custom rules of diagnosis; without it the database keeps its rules. Raises AnalysisError
+    `rules_folder` has custom rules of diagnosis; without it the database keeps its rules. Raises AnalysisError
     if a folder or the database cannot be used. A bad file raises nothing; it becomes a problem in the result."""
-    own = run_custom_rules.remembered(results) if own_rules is None else custom_rules.read(own_rules)
+    custom = run_custom_rules.remembered(results) if rules_folder is None else custom_rules.read(rules_folder)
     folders = discover(results)
     with connections.writer(results, schema.create_tables) as connection:
         loaded = _loaded_states(connection)
@@ -75,11 +75,11 @@ def load(results: Path, own_rules: Path | None = None) -> LoadReport:
             incoming = None
         problems = problems_of_files(connection)
         custom_rules.lock(connection)
-        if own_rules is not None:
-            custom_rules.refuse(connection, own_rules, own)
+        if rules_folder is not None:
+            custom_rules.refuse(connection, rules_folder, custom)
         problems += [
             Problem(path=f"rule {rule.finding}", reason=reason)
-            for rule, reason in run_custom_rules.run_due(connection, own)
+            for rule, reason in run_custom_rules.run_due(connection, custom)
         ]
     return LoadReport(
         database=connections.database_path(results),

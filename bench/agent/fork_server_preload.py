@@ -15,15 +15,15 @@ import torch.utils.data  # noqa: F401
 import torchvision.datasets  # noqa: F401
 
 import bench.data.loader
-import bench.machine.own_packages
+import bench.machine.user_packages
 import bench.train.after_training
 import bench.train.check_workload
 import bench.train.counts
 import bench.train.loop
 import bench.train.measure_machine
-import bench.train.own_modules
 import bench.train.rank
 import bench.train.selfcheck
+import bench.train.user_modules
 import bench.train.validate  # noqa: F401
 
 # All imported objects join the oldest generation, as after a full collection. Otherwise the server, and then every

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench.common.own_file import is_foreign
+from bench.common.custom_file import is_foreign
 from bench.records.messages import Fault, Progress
 from bench.records.run_spec import RunSpec
 

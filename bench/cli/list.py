@@ -8,7 +8,7 @@ import click
 
 from bench.cli._options import format_option
 from bench.common import entry_points
-from bench.common.own_function import LOADER, OPTIMIZER, SCHEDULE
+from bench.common.custom_function import LOADER, OPTIMIZER, SCHEDULE
 
 
 @click.command(name="list")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from bench.common.custom_function import LOADER
 from bench.common.error_text import describe, line_in
 from bench.common.errors import InputError
-from bench.common.own_function import LOADER
 from bench.records.vocabulary import Sharding
 
 if TYPE_CHECKING:

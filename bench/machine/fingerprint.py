@@ -12,10 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from bench.common.custom_part import label
 from bench.common.files import digest
-from bench.common.own_part import label
 from bench.machine.environment import OBEYED
-from bench.machine.own_code import OwnCode, merged
+from bench.machine.user_code import UserCode, merged
 from bench.records.run_spec import RunSpec
 from bench.records.vocabulary import NOT_IN_SETTINGS, SCRIPT, DeviceType
 
@@ -37,7 +37,7 @@ _SETTINGS = (
 
 
 def fingerprint(
-    spec: RunSpec, nodes: Sequence[Facts], rank_facts: Mapping[str, Any], own_code: Sequence[OwnCode] = ()
+    spec: RunSpec, nodes: Sequence[Facts], rank_facts: Mapping[str, Any], user_code: Sequence[UserCode] = ()
 ) -> dict[str, str]:
     """The fingerprint of the run `spec`, from the facts of its nodes, what its ranks reported, and the user's code."""
     found = {"settings": _settings(spec, rank_facts), "device_type": spec.device_type}
@@ -49,14 +49,14 @@ def fingerprint(
     elif spec.axis != "threads":  # on the threads axis they are the size, not a setting
         found["threads"] = str(spec.threads)
     found |= {key: str(rank_facts[key]) for key in ("nccl", "rccl", "transport") if rank_facts.get(key)}
-    own = own_files(spec) | merged(code.facts(rank_facts.get("modules", {})) for code in own_code)
+    own = custom_files(spec) | merged(code.facts(rank_facts.get("modules", {})) for code in user_code)
     return {key: value for key, value in found.items() if value} | own
 
 
-def own_files(spec: RunSpec) -> dict[str, str]:
+def custom_files(spec: RunSpec) -> dict[str, str]:
     """Digests of the user's files that the suite names, as in `FILE.py:CLASS`. Files of one name share a key."""
     found: dict[str, set[str]] = {}
-    for path in map(Path, spec.own_files):
+    for path in map(Path, spec.custom_files):
         with suppress(OSError):  # removed during the run; the run's outcome says so
             content = digest(path.read_bytes())
             found.setdefault(f"content of {path.name}", set()).add(content)

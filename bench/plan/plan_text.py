@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import workloads
-from bench.common.own_part import label
+from bench.common.custom_part import label
 from bench.common.terminal import cut_in_the_middle, wrapped
 from bench.plan.estimate import Estimate, estimate
 from bench.plan.find_batch import pending_sizes

@@ -7,7 +7,7 @@ from dataclasses import fields
 from itertools import groupby
 
 from bench.common.byte_sizes import size_text, three_digits, unit_for
-from bench.common.own_part import label
+from bench.common.custom_part import label
 from bench.common.terminal import aligned
 from bench.predict.predict import Prediction
 from bench.shadow.records import PeakMemory

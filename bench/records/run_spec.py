@@ -257,7 +257,7 @@ class RunSpec:
         return (self.workload, self.strategy, self.data.source, self.train.optimizer, self.train.lr_schedule)
 
     @property
-    def own_files(self) -> list[str]:
+    def custom_files(self) -> list[str]:
         """Files of the user that the suite names, as in `FILE.py:CLASS`."""
         scripts = [] if self.workload != SCRIPT else [self.workload_options["script"]]
         return [*(part.rpartition(":")[0] for part in self.parts if ":" in part), *filter(None, scripts)]

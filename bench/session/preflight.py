@@ -19,8 +19,8 @@ from typing import Any
 from bench import strategies
 from bench.agent import timeout
 from bench.agent.fork_server import WarmServer
+from bench.common.custom_function import OPTIMIZER, SCHEDULE
 from bench.common.errors import InputError
-from bench.common.own_function import OPTIMIZER, SCHEDULE
 from bench.records.messages import Gpu
 from bench.records.run_spec import PlannedRun, RunSpec
 
@@ -98,8 +98,8 @@ def _length(spec: RunSpec) -> dict[str, Any]:
     """The keys of `measure` that say how long the run is; constant unless a schedule or an own optimizer depends on it,
     because jobs that are alike are checked once."""
     train = spec.train
-    is_own = OPTIMIZER.is_own(train.optimizer) or SCHEDULE.is_own(train.lr_schedule)
-    if not is_own and not train.lr_schedule_options:
+    is_custom = OPTIMIZER.is_custom(train.optimizer) or SCHEDULE.is_custom(train.lr_schedule)
+    if not is_custom and not train.lr_schedule_options:
         return {"warmup": 0, "steps": 1}
     return {key: getattr(spec.measure, key) for key in ("warmup", "steps", "epochs")}
 

@@ -15,12 +15,12 @@ from bench.agent.run import OF_THE_SLOWEST, Agent, UnstoredError, largest, profi
 from bench.cluster.agents import Agents
 from bench.cluster.gather import Gathered
 from bench.common import unreadable_image
+from bench.common.custom_part import label
 from bench.common.errors import OF_THE_MACHINE, InputError
-from bench.common.own_part import label
-from bench.machine import own_code
+from bench.machine import user_code
 from bench.machine.cgroup import share_bytes
 from bench.machine.fingerprint import fingerprint
-from bench.machine.own_code import OwnCode
+from bench.machine.user_code import UserCode
 from bench.plan.find_batch import measured, pending_sizes
 from bench.plan.plan import in_running_order, most_runs
 from bench.records.messages import Report
@@ -91,7 +91,7 @@ class Runner:
         self._flops = FlopsCounter(server, stop)
         self._trains_a_model: dict[str, bool] = {}
         """By strategy. Looked up before the first run: a stopped session may not be able to import a strategy."""
-        self._own_code: dict[tuple[str, ...], list[OwnCode]] = {}
+        self._user_code: dict[tuple[str, ...], list[UserCode]] = {}
         """By the run's parts and files. Looked up once, because git may take seconds in a large repository."""
         self.found_facts: dict[str, str] = {}
         """Facts that no agent knew before the runs: NCCL's version, the transport by placement, and the repository of
@@ -169,7 +169,7 @@ class Runner:
         skipped = self._skip(planned)
         if skipped is not None:
             outcome, rank_facts, nodes = skipped, dict[str, Any](), [self._gathered.own.node]
-            own = list[OwnCode]()
+            own = list[UserCode]()
         else:
             # before it runs: a node that is lost meanwhile still counts as a host
             nodes = self._agents.nodes(spec)
@@ -213,12 +213,12 @@ class Runner:
             status="skipped", error=reason, skipped_for=skipped_for, started_at=utc_now(), elapsed_s=0.0
         )
 
-    def _code_of(self, spec: RunSpec) -> list[OwnCode]:
-        key = (*spec.parts, *spec.own_files)
-        if key not in self._own_code:
-            found = self._own_code[key] = own_code.of_run(spec)
-            self.found_facts |= own_code.merged(code.repository for code in found)
-        return self._own_code[key]
+    def _code_of(self, spec: RunSpec) -> list[UserCode]:
+        key = (*spec.parts, *spec.custom_files)
+        if key not in self._user_code:
+            found = self._user_code[key] = user_code.of_run(spec)
+            self.found_facts |= user_code.merged(code.repository for code in found)
+        return self._user_code[key]
 
     def _count_flops(self, spec: RunSpec) -> Flops:
         if spec.runs_a_script:

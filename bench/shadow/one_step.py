@@ -25,12 +25,12 @@ from bench.shadow.messages import as_message
 from bench.shadow.on_gpu import steps_of_a_gpu
 from bench.shadow.records import Shadow
 from bench.train import rank as ranks
-from bench.train.flops import NOTHING_COUNTED, OWN_STEPS, failure_note, of_batches
+from bench.train.flops import CUSTOM_STEPS, NOTHING_COUNTED, failure_note, of_batches
 from bench.train.rank_job import RankJob
 
 if TYPE_CHECKING:
+    from bench.train.custom_step import Phase
     from bench.train.loop import Training
-    from bench.train.own_step import Phase
 
 _T = TypeVar("_T")
 _FIRST_STEPS = 1
@@ -116,7 +116,7 @@ def flops_per_example(spec: RunSpec) -> float:
     """FLOPs of forward and backward of the whole model. Raises InputError if they cannot be counted."""
     workload = ranks.prepared(spec)
     if workloads.makes_steps(workload):
-        raise InputError(OWN_STEPS)
+        raise InputError(CUSTOM_STEPS)
     try:
         (flops,) = of_batches(workload, spec.micro_batch)
     # no reason to refuse the shadow, whose small tensors have values

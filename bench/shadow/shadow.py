@@ -14,8 +14,8 @@ from typing import Any
 
 from bench import strategies
 from bench.common import safe_path
+from bench.common.custom_part import label
 from bench.common.errors import InputError
-from bench.common.own_part import label
 from bench.common.process import kill_session
 from bench.records.run_spec import RunSpec
 from bench.shadow.program import how_ended, took_too_long

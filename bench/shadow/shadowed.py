@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench.common.custom_part import label
 from bench.common.errors import InputError
-from bench.common.own_part import label
 from bench.machine.slots import detect
 from bench.plan.larger_machine import planned
 from bench.records.run_spec import PlannedRun, RunSpec

@@ -14,9 +14,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from bench.common.custom_file import raised
+from bench.common.custom_part import label
 from bench.common.errors import InputError
-from bench.common.own_file import raised
-from bench.common.own_part import label
 from bench.records.run_spec import MeasureSpec, TrainSpec
 from bench.records.vocabulary import DeviceType
 
@@ -125,7 +125,7 @@ def is_custom(name: str) -> bool:
 
 
 def load(name: str) -> type[Strategy]:
-    """The class of a strategy: see OwnPart.load. Raises InputError."""
+    """The class of a strategy: see CustomPart.load. Raises InputError."""
     from bench.strategies._custom import STRATEGY
 
     return STRATEGY.load(name, names())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from bench.common.custom_part import CustomPart, NoOptions
 from bench.common.errors import InputError
-from bench.common.own_part import NoOptions, OwnPart
 from bench.strategies import _clip, _fully_sharded
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _check_attributes(whole: Any, label: str) -> None:
         raise InputError(f"max_world_size of {label} is {largest!r}: give a whole number, 1 or more, or None")
 
 
-STRATEGY = OwnPart(
+STRATEGY = CustomPart(
     word="strategy",
     group="bench.strategies",
     required=("wrap",),

@@ -19,7 +19,7 @@ _OF_A_CASE = {"find_batch": "FindSpec"}
 """Mappings that only a case has."""
 _COUNT: Schema = {"type": "integer", "minimum": 1}
 _OWN: Schema = {
-    "title": "own",
+    "title": "custom",
     "description": "A class of a custom file, as in ./mine.py:Mine, with its options.",
     "type": "object",
     "properties": {"name": {"type": "string", "pattern": ":"}},

@@ -26,9 +26,9 @@ from pydantic import (
 )
 
 from bench import strategies, workloads
+from bench.common.custom_part import label
 from bench.common.errors import InputError
 from bench.common.nearest import did_you_mean
-from bench.common.own_part import label
 from bench.records.run_spec import DataSpec, FindSpec, MeasureSpec, TrainSpec
 from bench.records.vocabulary import Scaling
 

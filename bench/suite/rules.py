@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bench import strategies, workloads
+from bench.common.custom_function import LOADER, OPTIMIZER, SCHEDULE, CustomFunction
+from bench.common.custom_part import label
 from bench.common.nearest import did_you_mean
-from bench.common.own_function import LOADER, OPTIMIZER, SCHEDULE, OwnFunction
-from bench.common.own_part import label
 from bench.suite.check import Path
 from bench.suite.machine_rules import machine_rules
 from bench.suite.script_rules import script_rules
@@ -228,7 +228,7 @@ def _training(case: Case) -> Broken:
         counts = f"train.warmup_steps is {train.warmup_steps}, train.total_steps {train.total_steps}"
         yield ("train", "warmup_steps"), f"{counts}: the learning rate would never come down"
     if workloads.makes_steps(workloads.load(case.workload.name)):
-        yield from _own_step(case)
+        yield from _custom_step(case)
     yield from _optimizer(train)
     yield from _schedule(train)
     if train.micro_batch is not None and train.accumulate != 1:
@@ -256,7 +256,7 @@ def _training(case: Case) -> Broken:
         )
 
 
-def _own_step(case: Case) -> Broken:
+def _custom_step(case: Case) -> Broken:
     """Keys that divide or compile a step, which a workload that makes its own steps does itself."""
     train, name = case.train, label(case.workload.name)
     for key in ("accumulate", "micro_batch", "compile_loss"):
@@ -290,7 +290,7 @@ def _optimizer(train: TrainSpec) -> Broken:
             ("train", "momentum"),
             f"train.momentum is {train.momentum:g}: only sgd has it, and the optimizer is {train.optimizer}{other}",
         )
-    if OPTIMIZER.is_own(train.optimizer):
+    if OPTIMIZER.is_custom(train.optimizer):
         for key in ("weight_decay", "fused_optimizer"):
             if getattr(train, key):
                 yield (
@@ -333,14 +333,14 @@ def _schedule(train: TrainSpec) -> Broken:
                 )
 
 
-def _is_known(name: str, kind: OwnFunction) -> bool:
+def _is_known(name: str, kind: CustomFunction) -> bool:
     """Whether it is one of ours, the name of a class of torch, `FILE.py:FUNCTION`, or an installed package's. Whether
     torch has the class is checked where torch is loaded."""
     # the last asks every installed package
-    return not kind.is_own(name) or ":" in name or name in kind.names()
+    return not kind.is_custom(name) or ":" in name or name in kind.names()
 
 
-def _unknown_part(key: str, name: str, kind: OwnFunction, example: str) -> str:
+def _unknown_part(key: str, name: str, kind: CustomFunction, example: str) -> str:
     known = (*kind.ours, *kind.names())
     return (
         f"train.{key} is {name!r}: it must be one of {', '.join(known)}, a class of torch as in {example}, or your own "

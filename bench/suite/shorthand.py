@@ -11,7 +11,7 @@ from bench.suite.models import PERCENTAGE
 from bench.suite.yaml_nodes import Node
 
 MEMORY_SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([kKMGT])(i?)B")
-_OWN_PARTS = (
+_CUSTOM_PARTS = (
     ("workload", "name"),
     ("strategy", "name"),
     ("data", "source"),
@@ -62,7 +62,7 @@ def written_out(case: Node) -> Node:
     limit = case.get("measure", "memory_limit_bytes")
     if limit is not None and isinstance(limit.value, str) and (size := memory_size(limit.value)) is not None:
         case = put(case, ["measure", "memory_limit_bytes"], Node(size, limit.where, limit.key_where))
-    for section, key in _OWN_PARTS:
+    for section, key in _CUSTOM_PARTS:
         name = case.get(section, key)
         if name is not None and isinstance(name.value, str) and re.match(r"\.[^\0]*$", name.value):
             case = _replaced(case, section, key, str((_folder_of(name.where) / name.value).resolve()))

@@ -17,9 +17,9 @@ import torch
 from torch import nn
 
 from bench import strategies, workloads
+from bench.common.custom_part import label
 from bench.common.error_text import describe
 from bench.common.errors import InputError
-from bench.common.own_part import label
 from bench.strategies._custom import STRATEGY
 from bench.train import precision, process_group
 from bench.train.check_workload import LARGEST_PARAMETERS

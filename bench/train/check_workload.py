@@ -18,15 +18,15 @@ from torch.nn import SyncBatchNorm
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from bench import strategies, workloads
+from bench.common.custom_part import label
 from bench.common.error_text import describe
 from bench.common.errors import InputError
-from bench.common.own_part import label
 from bench.data.stream import kind, problem_of_batch
 from bench.train import counts, named_losses
+from bench.train.custom_step import CustomStep, Trained
 from bench.train.error_place import line_of
 from bench.train.members import has_members, trained_members
 from bench.train.members import problem as problem_of_members
-from bench.train.own_step import OwnStep, Trained
 from bench.workloads._custom import WORKLOAD, Defaults
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ class _Check:
                 name: Trained(optimizers=[torch.optim.SGD(member.parameters(), lr=0.0)])
                 for name, member in trained_members(model).items()
             }
-            step = OwnStep(trained, None, nullcontext())
+            step = CustomStep(trained, None, nullcontext())
             answer = step.make(partial(workload.step, model, batch), lambda: None, [])
             if isinstance(answer, dict) and (reason := named_losses.problem(answer)):
                 raise self._refuse("step()", reason)

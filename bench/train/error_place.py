@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bench import strategies, workloads
 from bench.common import entry_points
+from bench.common.custom_part import CustomPart, label
 from bench.common.error_text import frames_in, line_in
-from bench.common.own_part import OwnPart, label
 from bench.strategies._custom import STRATEGY
 from bench.workloads._custom import WORKLOAD
 
@@ -27,14 +27,14 @@ def place_of(error: BaseException, workload: str, strategy: str | None = None, s
     return f" (in {Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
 
 
-def line_of(error: BaseException, part: OwnPart, name: str) -> str:
+def line_of(error: BaseException, part: CustomPart, name: str) -> str:
     """` (line 27)`, the innermost in a custom class's file; empty if it is not on the stack, and for a shipped one."""
     if ":" not in name and name not in entry_points.found(part.group):  # one that ships
         return ""
     return line_in(error, _file_of(part, name))
 
 
-def _file_of(part: OwnPart, name: str) -> Path:
+def _file_of(part: CustomPart, name: str) -> Path:
     """The file of a custom class; of an entry point, that of the class that it names."""
     if ":" in name:
         return Path(name.rpartition(":")[0])

@@ -28,7 +28,7 @@ from bench.workloads import Workload
 
 LONGEST_S = 60
 """Time limit for counting, once the data are read; then SIGALRM ends the process."""
-OWN_STEPS = "it makes its own steps, and only a loss can be counted"
+CUSTOM_STEPS = "it makes its own steps, and only a loss can be counted"
 NOTHING_COUNTED = "it has none of the operations that are counted: matrix products, convolutions, attention"
 _FEW = 2
 """Examples; BatchNorm needs more than one."""
@@ -46,7 +46,7 @@ def main(answer: Connection, question: str) -> None:
         workload = workloads.prepared(job)
         signal.alarm(LONGEST_S)
         if workloads.makes_steps(workload):
-            result = {"note": OWN_STEPS}
+            result = {"note": CUSTOM_STEPS}
         elif any(hasattr(workload, method) for method in counts.METHODS):
             result = {"note": "its batches differ in size, so one batch does not stand for the others"}
         else:

@@ -18,18 +18,18 @@ from bench.measure.recorder import MEASURED, WARMUP
 from bench.train import compilation, named_losses, precision
 from bench.train import optimizer as optimizers
 from bench.train.compilation import Compilations
+from bench.train.custom_step import CustomStep, Trained
 from bench.train.garbage import Garbage
 from bench.train.members import Members, trained_members
 from bench.train.named_losses import NamedLosses
 from bench.train.optimizer import Ema
-from bench.train.own_step import OwnStep, Trained
 
 if TYPE_CHECKING:
     import numpy as np
 
     from bench.records.run_spec import RunSpec
     from bench.strategies import Strategy
-    from bench.train.own_step import Phase
+    from bench.train.custom_step import Phase
     from bench.train.run_length import RunLength
     from bench.workloads import Batch, Workload
 
@@ -103,12 +103,14 @@ class Training:
         self.strategy_makes_steps: bool = getattr(self.strategy, "makes_steps", False)
         self.keeps_gradients = replays_graphs and (train.accumulate > 1 or makes_steps)
         self._clip = self._clip_of(None)
-        self.own_step: OwnStep | None = None
+        self.custom_step: CustomStep | None = None
         if makes_steps:
             trained = {
                 name: Trained(optimizers=several, clip=self._clip_of(name)) for name, several in built.items()
             }
-            self.own_step = OwnStep(trained, self.scaler, self.autocast, keeps_gradients=self.keeps_gradients)
+            self.custom_step = CustomStep(
+                trained, self.scaler, self.autocast, keeps_gradients=self.keeps_gradients
+            )
         self.ema = None if train.ema_decay is None else Ema(self.optimizers, train.ema_decay)
         self.loss: Any = getattr(self.workload, "loss", None)
         if train.compile_loss:  # traces into the model too; for validation the model is compiled by itself
@@ -187,7 +189,7 @@ class Training:
     def step(self, clock: Clock, kind: int) -> None:
         """One optimizer step."""
         marks = [clock.mark()]
-        if self.own_step is None:
+        if self.custom_step is None:
             phases = None
             if self.strategy_makes_steps:
                 loss, phases = self._made_by_the_strategy(clock.mark, marks)
@@ -198,29 +200,29 @@ class Training:
             self.named_losses.step_done(self.spec.train.accumulate)
             clock.step_done(marks, loss, kind, phases)
         else:
-            loss = self._own(self.own_step, clock.mark, marks)
+            loss = self._own(self.custom_step, clock.mark, marks)
             marks.append(clock.mark())
             self.named_losses.step_done(1)
-            clock.step_done(marks, loss, kind, self.own_step.phases)
+            clock.step_done(marks, loss, kind, self.custom_step.phases)
         self.named_losses.store(clock.completed)
 
     def unrecorded_step(self) -> None:
         """One optimizer step that is not recorded."""
-        if self.own_step is None:
+        if self.custom_step is None:
             if self.strategy_makes_steps:
                 self._made_by_the_strategy(lambda: None, [])
             else:
                 self._accumulate(lambda: None, [])
             self._update()
         else:
-            self._own(self.own_step, lambda: None, [])
+            self._own(self.custom_step, lambda: None, [])
 
-    def _own(self, own_step: OwnStep, mark: Callable[[], Any], marks: list[Any]) -> torch.Tensor:
+    def _own(self, custom_step: CustomStep, mark: Callable[[], Any], marks: list[Any]) -> torch.Tensor:
         """The step that the workload makes itself."""
         batch = self._batch()
         marks.append(mark())
         with self.strategy.accumulating(self.model, True):
-            answer = own_step.make(partial(self.workload.step, self.model, batch), mark, marks)  # type: ignore[attr-defined] # optional
+            answer = custom_step.make(partial(self.workload.step, self.model, batch), mark, marks)  # type: ignore[attr-defined] # optional
         self._updated()
         if isinstance(answer, dict):
             self.named_losses.add(answer)

@@ -17,10 +17,10 @@ from torch.distributed.tensor import DTensor
 from torch.optim import lr_scheduler
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau
 
+from bench.common.custom_function import OPTIMIZER, SCHEDULE, Found
 from bench.common.error_text import describe, line_in
 from bench.common.errors import InputError
 from bench.common.nearest import did_you_mean
-from bench.common.own_function import OPTIMIZER, SCHEDULE, Found
 from bench.records.run_spec import TrainSpec
 from bench.records.vocabulary import LARGEST_COUNT
 from bench.train.run_length import RunLength
@@ -51,7 +51,7 @@ def build(model: nn.Module, train: TrainSpec, length: RunLength) -> list[torch.o
     run's `steps` and `steps_per_epoch` if it has parameters of these names. Torch's defaults hold for settings
     that the suite does not give. Raises InputError if the optimizer cannot be made or leaves out parameters."""
     where = f"train.optimizer {train.optimizer}"
-    if OPTIMIZER.is_own(train.optimizer):
+    if OPTIMIZER.is_custom(train.optimizer):
         own = OPTIMIZER.load(train.optimizer)
         given = own.asked_of(
             {"steps": length.steps, "steps_per_epoch": length.steps_per_epoch}, by_position=("model",)
@@ -93,7 +93,7 @@ def schedules(
     if train.lr_schedule == "constant":
         return []
     options = train.lr_schedule_options
-    if SCHEDULE.is_own(train.lr_schedule):
+    if SCHEDULE.is_custom(train.lr_schedule):
         own = SCHEDULE.load(train.lr_schedule)
         by_name = {"steps_per_epoch": length.steps_per_epoch}
         given = own.asked_of(by_name, by_position=("optimizer", "steps")) | options

@@ -15,8 +15,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.common.custom_part import label
 from bench.common.errors import InputError
-from bench.common.own_part import label
 from bench.records.messages import Gpu
 from bench.records.run_spec import MeasureSpec, TrainSpec
 

@@ -111,9 +111,9 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
 def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     """Train and validate, with the process group joined. Returns properties of workload and model."""
     from bench.data import loader
-    from bench.machine.own_packages import packages
+    from bench.machine.user_packages import packages
     from bench.measure import evals
-    from bench.train import after_training, own_modules, process_group
+    from bench.train import after_training, process_group, user_modules
     from bench.train.check_workload import couples_examples
     from bench.train.counts import Counts
     from bench.train.validate import Validation
@@ -123,8 +123,8 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     scratch = Path(job.scratch)
     writer = _writer(job)
     training, model = training_of(job, spec, workload, device)
-    own_code = job.rank == 0 and bool(spec.own_files or packages(spec))
-    modules = own_modules.digests() if own_code else {}
+    user_code = job.rank == 0 and bool(spec.custom_files or packages(spec))
+    modules = user_modules.digests() if user_code else {}
     # of the first batch; 0: no tensor could be read, so nothing shows which batches are equal
     digests: list[int] = []
 
@@ -165,7 +165,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
         "memory_before_bytes": memory.before_bytes,
         **training.compilations.outcome(),
         # a method may have imported more since
-        "modules": own_modules.digests() | modules if own_code else {},
+        "modules": user_modules.digests() | modules if user_code else {},
     }
 
 

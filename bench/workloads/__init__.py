@@ -43,8 +43,8 @@ class Workload(Protocol):
     # Optional: `batch_norm = True` if the model has BatchNorm. A suite that combines it with fsdp and parameters in
     # half precision, which BatchNorm does not accept, is then refused.
     # Optional: `step(model, batch, step) -> torch.Tensor`, for a step of several losses or models or with its own
-    # backward; `step` is an OwnStep (bench/train/own_step.py). It takes the place of `loss` and returns the loss to
-    # record. Each member of an nn.ModuleDict is distributed by itself and has an optimizer of its own.
+    # backward; `step` is a CustomStep (bench/train/custom_step.py). It takes the place of `loss` and returns the loss
+    # to record. Each member of an nn.ModuleDict is distributed by itself and has an optimizer of its own.
     # Optional: `examples_in(batch) -> int` and `tokens_in(batch) -> int`, for batches that differ in them, as with
     # sequences of unequal length; called with each batch on the CPU, in the phase data.
     # Optional: `tp_plan(model, *, size, sequence_parallel) -> dict[str, ParallelStyle]`: how torch's parallelize_module
@@ -129,7 +129,7 @@ def known() -> list[str]:
 
 
 def load(name: str) -> type[Workload]:
-    """The class of a workload: see OwnPart.load. Raises InputError."""
+    """The class of a workload: see CustomPart.load. Raises InputError."""
     from bench.workloads._custom import WORKLOAD
 
     return WORKLOAD.load(name, names())

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from bench.common.custom_part import CustomPart, NoOptions
 from bench.common.errors import InputError
-from bench.common.own_part import NoOptions, OwnPart
 from bench.records.vocabulary import is_metric
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _check_attributes(whole: Any, label: str) -> None:
         )
 
 
-WORKLOAD = OwnPart(
+WORKLOAD = CustomPart(
     word="workload",
     group="bench.workloads",
     required=("model", "batch", "loss"),

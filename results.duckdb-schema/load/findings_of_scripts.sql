@@ -19,5 +19,5 @@ FROM (
     WHERE workload = 'command'
     GROUP BY session_id, case_name
 ) AS scripts
-WHERE finding NOT IN (SELECT finding FROM diagnosis_rules WHERE is_own)
+WHERE finding NOT IN (SELECT finding FROM diagnosis_rules WHERE is_custom)
     AND findings.session_id = scripts.session_id AND findings.case_name = scripts.case_name

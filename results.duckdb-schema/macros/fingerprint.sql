@@ -3,7 +3,7 @@
 -- code that ranks execute.
 CREATE OR REPLACE MACRO fingerprint_class(key) AS (
     CASE
-        WHEN key IN ('nodes', 'commit', 'scalebench', 'own_repository', 'own_commit') THEN 'worth_knowing'
+        WHEN key IN ('nodes', 'commit', 'scalebench', 'user_repository', 'user_commit') THEN 'worth_knowing'
         ELSE 'must_equal'
     END
 );
@@ -73,13 +73,13 @@ CREATE OR REPLACE MACRO fact_text(value) AS (
 
 -- Whether a fact of fingerprint_difference says that a file of the user's code differs. A file that only one side has
 -- is a fact like any other.
-CREATE OR REPLACE MACRO is_own_code(fact) AS (
+CREATE OR REPLACE MACRO is_user_code(fact) AS (
     starts_with(fact['key'], 'content of ') AND fact['class'] = 'must_equal'
 );
 
 -- The names of the user's files whose content differs, from a list of fingerprint_difference's facts.
 CREATE OR REPLACE MACRO code_files(facts) AS (
-    [fact.key[12:] FOR fact IN facts IF is_own_code(fact)]
+    [fact.key[12:] FOR fact IN facts IF is_user_code(fact)]
 );
 
 -- The files of the user's code that differ, from a list of fingerprint_difference's facts, with the commit if it
@@ -89,7 +89,7 @@ CREATE OR REPLACE MACRO code_difference(facts) AS (
     'code: ' || nullif(array_to_string(code_files(facts)[:4], ', '), '')
     || CASE WHEN len(code_files(facts)) > 4 THEN ' and ' || (len(code_files(facts)) - 4) || ' more' ELSE '' END
     || coalesce(' (commit ' || [
-        fact_text(fact.baseline) || ' → ' || fact_text(fact.candidate) FOR fact IN facts IF fact.key = 'own_commit'
+        fact_text(fact.baseline) || ' → ' || fact_text(fact.candidate) FOR fact IN facts IF fact.key = 'user_commit'
     ][1] || ')', '')
 );
 

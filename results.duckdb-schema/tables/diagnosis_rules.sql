@@ -4,7 +4,7 @@ CREATE TABLE diagnosis_rules (
     title VARCHAR,                 -- what is wrong, in a few words
     severity VARCHAR,  -- critical: figures or training are invalid; warning: it costs time; notice: good to know
     meaning VARCHAR,               -- why it matters, for a reader who meets it for the first time
-    is_own BOOLEAN,                -- whether it is a custom rule (--rules)
+    is_custom BOOLEAN,                -- whether it is a custom rule (--rules)
     definition VARCHAR,            -- SELECT statement of the rule
     problem VARCHAR,               -- why the rule was left out at load; null if it ran
     is_due BOOLEAN  -- whether a custom rule still has to run: a load ended before it, or the rule was left out

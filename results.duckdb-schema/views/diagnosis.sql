@@ -24,9 +24,9 @@ undecided AS (
 supported AS (
     SELECT findings.*
     FROM findings
-    JOIN (SELECT finding, is_own FROM diagnosis_rules) AS origins USING (finding)
+    JOIN (SELECT finding, is_custom FROM diagnosis_rules) AS origins USING (finding)
     LEFT JOIN undecided USING (session_id, case_name, nodes, ranks_per_node, threads)
-    WHERE is_own OR cost IS NULL OR certainty = 'shown' OR is_undecided IS NOT TRUE
+    WHERE is_custom OR cost IS NULL OR certainty = 'shown' OR is_undecided IS NOT TRUE
 ),
 placed AS (
     SELECT

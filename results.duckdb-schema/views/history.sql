@@ -112,7 +112,7 @@ documents_differences AS (
                 'key': fact.key, 'class': fact.class,
                 -- null for what other_code and other_training say
                 'words': CASE
-                    WHEN is_own_code(fact) OR (other_code IS NOT NULL AND fact.key = 'own_commit') THEN NULL
+                    WHEN is_user_code(fact) OR (other_code IS NOT NULL AND fact.key = 'user_commit') THEN NULL
                     WHEN fact.key = 'training_code' AND other_training IS NOT NULL THEN other_training
                     WHEN fact.key IN ('commit', 'scalebench') AND other_training IS NOT NULL THEN NULL
                     WHEN starts_with(fact.key, 'content of ') THEN

@@ -29,8 +29,8 @@ PREDICTED_7B = next(
 )
 INSTEAD = {
     # with arguments that make it short, and everything else unchanged
-    "bench run --world 1,2 -- python docs/own/train.py --batch-size 256": (
-        "bench run --world 1 --repeats 1 --steps 3 -- python docs/own/train.py --batch-size 256"
+    "bench run --world 1,2 -- python docs/custom/train.py --batch-size 256": (
+        "bench run --world 1 --repeats 1 --steps 3 -- python docs/custom/train.py --batch-size 256"
     ),
     "bench suite smoke --set train.precision=bf16 --case 'ddp_*'": (
         "bench suite smoke --set train.precision=bf16 --case 'ddp_*' --quick --repeats 1 --world 1"
@@ -86,7 +86,7 @@ INSTEAD = {
     "python benchmarks/plateau.py": "python benchmarks/plateau.py --draws 1",
     "python benchmarks/probe.py": "python benchmarks/probe.py --pairs 2 --size short --steps 100",
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
-    "bench run --selfcheck -- python train.py": "bench run --selfcheck --dry-run -- python docs/own/train.py",
+    "bench run --selfcheck -- python train.py": "bench run --selfcheck --dry-run -- python docs/custom/train.py",
     "python benchmarks/stamps.py --device cuda --steps 2000": "python benchmarks/stamps.py --help",
     "python benchmarks/sensors.py --device cuda --seconds 12": "python benchmarks/sensors.py --help",
     "python benchmarks/bare_loops.py": "python benchmarks/bare_loops.py spiral_mlp --seconds 0.1",
@@ -201,8 +201,8 @@ ELSEWHERE = {
     "mpiexec -n 2 --map-by ppr:1:node --bind-to none bench suite ddpm_scaling": "test_any_launcher.py, on one node",
     "mpiexec -n 2 -ppn 1 bench run -- python train.py": "test_any_launcher.py, on one node",
     "bench shadow --world 8x512 -- python train.py": "tests/unit/shadow/test_shadow.py",
-    "bench suite ./docs/own/own.yaml --quick": "test_own_examples.py",
-    "bench suite ./docs/own/graphs.yaml --quick": "test_own_examples.py",
+    "bench suite ./docs/custom/custom.yaml --quick": "test_custom_examples.py",
+    "bench suite ./docs/custom/graphs.yaml --quick": "test_custom_examples.py",
     "bench run --world 1 -- python train.py": "test_predict.py",
     "bench predict --world 8x8 --bus-gbps 25 --latency-us 20 -- python train.py": "test_predict.py",
     "bench predict --world 8x8 -- python train.py": "test_predict.py",

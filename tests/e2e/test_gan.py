@@ -22,7 +22,7 @@ SIZES = {"single": [1], "ddp": [1, 2], "fsdp": [1, 2], "fsdp1": [2]}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> Path:
-    made = tmp_path_factory.mktemp("own_step")
+    made = tmp_path_factory.mktemp("custom_step")
     (made / "my_gan.py").write_text(saved_examples(ROOT / "docs/first-suite.md")["my_gan.py"])
     cases: list[dict[str, Any]] = [
         {"name": name, "strategy": name, "scaling": "strong", "global_batch": BATCH, "world": world}

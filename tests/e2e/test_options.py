@@ -54,7 +54,7 @@ def make(model, learning_rate, eps):
 def rates(optimizer, steps):
     return torch.optim.lr_scheduler.LinearLR(optimizer, total_iters=steps)
 """
-OWN_TRAIN = {
+CUSTOM_TRAIN = {
     "optimizer": "./own.py:make",
     "optimizer_options": {"eps": 1e-6},
     "lr_schedule": "./own.py:rates",
@@ -80,12 +80,14 @@ OTHER = {
             "lr_schedule_options": {"max_lr": 0.01, "total_steps": STEPS},
         },
     },
-    "own-optimizers": {"train": OWN_TRAIN},
+    "custom-optimizers": {"train": CUSTOM_TRAIN},
     "one-cycle-profiled": {
         "train": {"lr_schedule": "OneCycleLR", "lr_schedule_options": {"max_lr": 0.01, "total_steps": STEPS}},
         "measure": {"profiled": 2, "selfcheck": 12},
     },
-    "fp16-own-optimizers": {"train": OWN_TRAIN | {"precision": "fp16", "clip_norm": 0.5, "ema_decay": 0.9}},
+    "fp16-custom-optimizers": {
+        "train": CUSTOM_TRAIN | {"precision": "fp16", "clip_norm": 0.5, "ema_decay": 0.9}
+    },
     "adam-warmup": {"train": {"optimizer": "adam", "lr_schedule": "linear_warmup", "warmup_steps": 3}},
 }
 """Options that must run and give finite losses near plain DDP's first loss."""

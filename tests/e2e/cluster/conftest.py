@@ -30,7 +30,7 @@ class Cluster:
 
     Commands are lines for a login shell on the login node, run by the ordinary user `user` in its home folder.
     Inside, the results folder is /results and the images are in /images. `apptainer` runs the code of the checkout
-    instead of the image's, unless `own_code`. That code is also in an image, and is mounted as a user's image is."""
+    instead of the image's, unless `user_code`. That code is also in an image, and is mounted as a user's image is."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -43,10 +43,10 @@ class Cluster:
         self._pack_the_checkout()
 
     def run(
-        self, command: str, timeout: float = 300, *, root: bool = False, own_code: bool = False
+        self, command: str, timeout: float = 300, *, root: bool = False, user_code: bool = False
     ) -> subprocess.CompletedProcess[str]:
         """Exit code and output. Raises subprocess.TimeoutExpired after `timeout` seconds."""
-        line = self._line(command, root=root, own_code=own_code)
+        line = self._line(command, root=root, user_code=user_code)
         return subprocess.run(line, capture_output=True, text=True, timeout=timeout, check=False)
 
     def background(
@@ -54,12 +54,12 @@ class Cluster:
         command: str,
         *,
         root: bool = False,
-        own_code: bool = False,
+        user_code: bool = False,
         output: int | IO[str] = subprocess.PIPE,
     ) -> subprocess.Popen[str]:
         """The running command, with stdout and stderr in one stream; terminate() sends SIGTERM to the shell
         inside."""
-        line = self._line(command, root=root, own_code=own_code)
+        line = self._line(command, root=root, user_code=user_code)
         return subprocess.Popen(line, stdout=output, stderr=subprocess.STDOUT, text=True)
 
     def processes(self) -> list[str]:
@@ -93,14 +93,14 @@ class Cluster:
     def _pack_the_checkout(self) -> None:
         folders = " ".join(f"/scalebench/{name}" for name in PACKED)
         packed = f"mksquashfs {folders} {CODE} -comp zstd -quiet -no-progress"
-        done = self.run(packed, own_code=True)
+        done = self.run(packed, user_code=True)
         assert done.returncode == 0, done.stderr
 
     def _entry(self) -> list[str]:
         return [str(ROOT / "ci/cluster/run"), "--in", str(self.folder)]
 
-    def _line(self, command: str, *, root: bool, own_code: bool) -> list[str]:
-        code = [] if own_code else ["env", *RUNS_THE_CHECKOUT]
+    def _line(self, command: str, *, root: bool, user_code: bool) -> list[str]:
+        code = [] if user_code else ["env", *RUNS_THE_CHECKOUT]
         return [*self._entry(), *["--root"] * root, *code, "bash", "-lc", command]
 
 

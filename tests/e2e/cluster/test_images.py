@@ -52,7 +52,7 @@ class Shell:
         self._cluster = cluster
 
     def try_(self, line: str) -> subprocess.CompletedProcess[str]:
-        return self._cluster.run(line, own_code=True)
+        return self._cluster.run(line, user_code=True)
 
     def __call__(self, line: str) -> str:
         """Output of the line, which must succeed."""

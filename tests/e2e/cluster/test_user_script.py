@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.e2e.cluster.studies import Study
 
-TRAIN = Path(__file__).parents[3] / "docs/own/train.py"
+TRAIN = Path(__file__).parents[3] / "docs/custom/train.py"
 COMMAND = "python train.py --batch-size 8"
 MEASURE = {"warmup": 2, "steps": 6, "repeats": 1, "timeout_s": 120}
 

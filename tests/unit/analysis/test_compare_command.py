@@ -38,12 +38,12 @@ def ddp(step_ms, name="ddp", **more):
 
 FIRST = {f"content of part{n}.py": "1" for n in range(8)} | {"content of same.py": "1"}
 CODE = {
-    "code-a": FIRST | {"content of gone.py": "1", "own_commit": "a" * 40, "version of my_optimizers": "1.5"},
+    "code-a": FIRST | {"content of gone.py": "1", "user_commit": "a" * 40, "version of my_optimizers": "1.5"},
     "code-b": FIRST
     | {f"content of part{n}.py": "2" for n in range(8)}
-    | {"own_commit": "b" * 40 + ", changed"},
-    "code-c": FIRST | {"content of gone.py": "1", "own_commit": "c" * 40},
-    "code-d": FIRST | {"content of gone.py": "1", "own_commit": "a" * 40, "version of my_optimizers": "1.6"},
+    | {"user_commit": "b" * 40 + ", changed"},
+    "code-c": FIRST | {"content of gone.py": "1", "user_commit": "c" * 40},
+    "code-d": FIRST | {"content of gone.py": "1", "user_commit": "a" * 40, "version of my_optimizers": "1.6"},
 }
 """Session -> what is known of the user's code."""
 
@@ -258,7 +258,7 @@ def test_files_of_the_users_code_are_named_together_with_the_commit(bench_compar
         f"  the code differs: {files} (commit {12 * 'a'} → {12 * 'b'}, changed)",
         "also differs: only the baseline has the content of gone.py",
     ]
-    assert said("code-a", "code-c").splitlines()[0] == f"also differs: own commit: {12 * 'a'} → {12 * 'c'}"
+    assert said("code-a", "code-c").splitlines()[0] == f"also differs: your commit: {12 * 'a'} → {12 * 'c'}"
     assert "> - the code differs: `part0.py`, `part1.py`" in said("code-a", "code-b", "--format", "markdown")
     assert said("code-a", "code-d").splitlines()[1] == "  version of my_optimizers: 1.5 → 1.6"
     for other in ("code-b", "code-d"):

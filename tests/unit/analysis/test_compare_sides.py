@@ -35,7 +35,7 @@ SESSIONS = {
         Case(name="other", step_ms={2: 3.0}, workload="mnist_cnn"),
     ],
     "precision": [Case(name="off", step_ms={2: 10.0}), Case(name="on", step_ms={2: 9.0}, precision="bf16")],
-    **{name: [ddp()] for name in ("plain", "alike", "unknown", "own_file", "newer_torch", "older_torch")},
+    **{name: [ddp()] for name in ("plain", "alike", "unknown", "custom_file", "newer_torch", "older_torch")},
     **{f"threads{n}": [ddp(10.0 / n, threads=n)] for n in (4, 2)},
     "with_other": [ddp(), Case(name="other", step_ms={1: 9.0})],
     "repeats": [ddp(repeats=5)],
@@ -44,7 +44,7 @@ SESSIONS = {
 }
 CHANGES = {
     "unknown": lambda _facts: {},
-    "own_file": lambda facts: {**facts, "content of my.py": "0a"},
+    "custom_file": lambda facts: {**facts, "content of my.py": "0a"},
     "newer_torch": lambda facts: {**facts, "torch": "2.16.0", "it's $.new": "x"},
     "older_torch": lambda facts: {**facts, "torch": "2.14.0"},
 }
@@ -150,7 +150,7 @@ def test_alike_fingerprints_have_no_difference(ask):
 
 
 def test_a_difference_names_the_fact_and_the_value_of_either_side(ask):
-    assert differences(ask, "own_file", "newer_torch") == [
+    assert differences(ask, "custom_file", "newer_torch") == [
         {"key": "content of my.py", "class": "worth_knowing", "baseline": "0a", "candidate": None},
         {"key": "it's $.new", "class": "worth_knowing", "baseline": None, "candidate": "x"},
         {"key": "torch", "class": "must_equal", "baseline": "2.15.0", "candidate": "2.16.0"},

@@ -105,8 +105,8 @@ def test_rows_that_go_to_a_device_leave_it_a_device(loaded, tmp_path):
 
 FORGED = {
     "history": "SELECT * FROM history_kept WHERE (SELECT count(*) FROM read_text('{other}')) > 0",
-    "diagnosis_rules": "SELECT 'x' AS finding, content AS title, 'warning' AS severity, '' AS meaning, true AS is_own, "
-    "'SELECT 1' AS definition, NULL AS problem, false AS is_due FROM read_text('{other}')",
+    "diagnosis_rules": "SELECT 'x' AS finding, content AS title, 'warning' AS severity, '' AS meaning, "
+    "true AS is_custom, 'SELECT 1' AS definition, NULL AS problem, false AS is_due FROM read_text('{other}')",
 }
 """Views in place of what a load asks of a database."""
 

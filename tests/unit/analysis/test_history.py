@@ -269,9 +269,9 @@ def test_another_suite_another_case_and_another_placement_have_their_own_history
 def _with_code(results: Path, name: str) -> None:
     """Three sessions; the second changes five files, the third only the commit and an imported file."""
     files = [f"part{n}.py" for n in range(5)]
-    once = {f"content of {file}": "1" for file in files} | {"own_commit": "a" * 40}
-    twice = {f"content of {file}": "2" for file in files} | {"own_commit": "b" * 40 + ", changed"}
-    thrice = twice | {"own_commit": "c" * 40, "content of new.py": "3"}
+    once = {f"content of {file}": "1" for file in files} | {"user_commit": "a" * 40}
+    twice = {f"content of {file}": "2" for file in files} | {"user_commit": "b" * 40 + ", changed"}
+    thrice = twice | {"user_commit": "c" * 40, "content of new.py": "3"}
     sessions_over_time(*[[ddp()]] * 3)(results, name)
     for day, code in enumerate((once, twice, thrice)):
         for path in (results / f"{name}s{day:02d}").glob("*/run.json"):
@@ -287,9 +287,9 @@ def test_files_of_the_users_code_are_one_change_with_the_commit(rows):
         "",
     ]
     assert rows[1]["changed"] == [f"content of part{n}.py" for n in range(5)]
-    assert (rows[1]["also_changed"], rows[1]["also_changes"]) == (["own_commit"], "")
+    assert (rows[1]["also_changed"], rows[1]["also_changes"]) == (["user_commit"], "")
     assert rows[2]["also_changes"] == (
-        f"code: only this session has new.py; own_commit: {12 * 'b'}, changed → {12 * 'c'}"
+        f"code: only this session has new.py; user_commit: {12 * 'b'}, changed → {12 * 'c'}"
     )
 
 

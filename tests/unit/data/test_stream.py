@@ -60,7 +60,7 @@ def test_a_loader_gets_its_shard_and_the_suites_options(loaded: Loaded) -> None:
     assert taken(stream, 1, index=1, count=2) == [[3, 4, 5, 6]]
     import sys
 
-    assert sys.modules["bench_own_mine"].seen == {
+    assert sys.modules["bench_custom_mine"].seen == {
         "index": 1, "count": 2, "batch_size": 4, "seed": 5, "workers": 0, "data_root": "/data", "options": "its",
         "first": 3, "step": 1,
     }  # fmt: skip

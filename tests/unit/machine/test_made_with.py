@@ -27,7 +27,7 @@ def of(nodes: list[dict[str, str]], spec: RunSpec = CPU, **said: object) -> dict
     return fingerprint(spec, nodes, said)
 
 
-def own_files(workload: str = "spiral_mlp", strategy: str = "ddp", **train: Any) -> dict[str, str]:
+def custom_files(workload: str = "spiral_mlp", strategy: str = "ddp", **train: Any) -> dict[str, str]:
     """The keys of the user's files."""
     train_spec = dataclasses.replace(CPU.train, **train)
     found = of([{}], dataclasses.replace(CPU, workload=workload, strategy=strategy, train=train_spec))
@@ -92,14 +92,14 @@ def test_settings_do_not_change_with_the_folder_of_a_users_own_part(part: str) -
 def test_a_users_own_file_is_known_by_its_content(tmp_path: Path) -> None:
     file = tmp_path / "my_model.py"
     file.write_text("width = 8")
-    first = own_files(f"{file}:TinyLm")
+    first = custom_files(f"{file}:TinyLm")
     assert list(first) == ["content of my_model.py"]
-    assert own_files(f"{file}:Other") == own_files(strategy=f"{file}:Mine") == first
-    assert own_files(f"{file}:TinyLm", f"{file}:Mine") == first
-    assert own_files(optimizer=f"{file}:make") == own_files(lr_schedule=f"{file}:rates") == first
+    assert custom_files(f"{file}:Other") == custom_files(strategy=f"{file}:Mine") == first
+    assert custom_files(f"{file}:TinyLm", f"{file}:Mine") == first
+    assert custom_files(optimizer=f"{file}:make") == custom_files(lr_schedule=f"{file}:rates") == first
     file.write_text("width = 16")
-    assert own_files(f"{file}:TinyLm") != first
-    assert own_files() == own_files(f"{tmp_path}/gone.py:TinyLm") == {}
+    assert custom_files(f"{file}:TinyLm") != first
+    assert custom_files() == custom_files(f"{tmp_path}/gone.py:TinyLm") == {}
 
 
 def test_two_own_files_of_one_name_are_both_known(tmp_path: Path) -> None:
@@ -107,8 +107,8 @@ def test_two_own_files_of_one_name_are_both_known(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "mine.py").write_text(folder)
     names = [f"{tmp_path}/{folder}/mine.py:Mine" for folder in ("nets", "strategies")]
-    digests = [own_files(name)["content of mine.py"] for name in names]
-    assert own_files(*names) == {"content of mine.py": ", ".join(sorted(digests))}
+    digests = [custom_files(name)["content of mine.py"] for name in names]
+    assert custom_files(*names) == {"content of mine.py": ", ".join(sorted(digests))}
 
 
 def test_a_run_on_gpus_says_their_models_limits_driver_cuda_nccl_and_transport() -> None:

@@ -58,7 +58,7 @@ def recode(run):
     run["fingerprint"]["training_code"] = "fedcba9876543210"
 
 
-OWN_FILE = {
+CUSTOM_FILE = {
     "moved": lambda run: None,
     "unknown": unknown,
     "widened": widen,
@@ -75,11 +75,11 @@ def results(tmp_path_factory):
     for name, pair in PAIRS.items():
         for side, cases in zip("ab", pair, strict=True):
             make_session(folder, cases, session_id=f"{name}-{side}", suite=name)
-    for name, change in OWN_FILE.items():
+    for name, change in CUSTOM_FILE.items():
         for side in "ab":
             own = trained(f"/home/{side}/my_model.py:TinyLm")
             commit = 40 * side + (", changed" if side == "b" else "")
-            facts = {"own_commit": commit} | ({"commit": 12 * side} if name == "recommitted" else {})
+            facts = {"user_commit": commit} | ({"commit": 12 * side} if name == "recommitted" else {})
             of = {"session_id": f"{name}-{side}", "suite": name, "environment": {"0": facts}}
             for path in make_session(folder, own, **of).glob("*/run.json"):
                 run = json.loads(path.read_text("utf-8"))

@@ -14,7 +14,7 @@ RULES = [
         "finding": name,
         "title": name.capitalize(),
         "meaning": f"It is {name}.",
-        "is_own": name == "mine",
+        "is_custom": name == "mine",
         "problem": None,
     }
     for name in ("slow", "noisy", "hot", "mine")

@@ -18,7 +18,7 @@ from bench.suite.selection import Selection
 SUITES = sorted(path.stem for path in (Path(__file__).parents[3] / "suites").glob("*.yaml"))
 SECTIONS: dict[str, Any] = {"data": DataSpec, "train": TrainSpec, "measure": MeasureSpec}
 UNUSED: dict[str, str] = {
-    "data.source_options": "only a user's own loader has them; docs/own/own.yaml names one",
+    "data.source_options": "only a user's own loader has them; docs/custom/custom.yaml names one",
     "measure.until": "suites ask for ratios, which until_efficiency narrows",
     "train.float8": "needs a GPU of compute capability 8.9, which a suite cannot ask for",
     "train.seed": "any seed is as good as 0; a repeat's own follows from it",

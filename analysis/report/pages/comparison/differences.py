@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
-from analysis.compare.comparison import OWN_FILE
+from analysis.compare.comparison import CUSTOM_FILE
 from analysis.compare.wording import NAMES_OF_TRAINING_CODE, TRAINING_CODE, short_digests
 from analysis.database.rows import Row
 from analysis.report.html import units
@@ -48,7 +48,7 @@ def unlike(sessions: Sequence[ComparedSession]) -> list[Markup]:
         values = tuple(one.likeness.get(key) for one in sessions)
         if None in values and key != _OF_IMPORTS:  # an unknown value may be equal
             continue
-        if key.startswith(OWN_FILE):
+        if key.startswith(CUSTOM_FILE):
             continue
         if key == TRAINING_CODE:
             lines.append(_unlike_training_code(sessions, values))
@@ -65,16 +65,16 @@ def unlike(sessions: Sequence[ComparedSession]) -> list[Markup]:
 
 def _unlike_code(sessions: Sequence[ComparedSession]) -> Markup:
     """The files of the user's code that differ, with every session's commit if these differ, too."""
-    names = dict.fromkeys(key for one in sessions for key in one.likeness if key.startswith(OWN_FILE))
+    names = dict.fromkeys(key for one in sessions for key in one.likeness if key.startswith(CUSTOM_FILE))
     values = {name: {one.likeness.get(name) for one in sessions} for name in names}
     files = [
-        cut(name.removeprefix(OWN_FILE))
+        cut(name.removeprefix(CUSTOM_FILE))
         for name, found in values.items()
         if len(found) > 1 and None not in found
     ]
     if not files:
         return Markup()
-    commits = [one.environment.get("own_commit") for one in sessions]
+    commits = [one.environment.get("user_commit") for one in sessions]
     said = tuple(commit and short_digests(commit) for commit in commits)
     at = Markup(" ({})").format(_unlike("commit", sessions, said)) if len(set(said)) > 1 else ""
     return text("code of " + listed(files, MOST_FILES)) + at

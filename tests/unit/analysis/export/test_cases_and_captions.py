@@ -51,7 +51,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Result]:
     """`exported("tokens", "--format", "csv")`: the command on one of SESSIONS."""
     results = tmp_path_factory.mktemp("exported")
     for name, cases in SESSIONS.items():
-        facts = {"hostname": "n", "own_commit": COMMIT} if name == "commit" else None
+        facts = {"hostname": "n", "user_commit": COMMIT} if name == "commit" else None
         make_session(results, cases, session_id=name, suite=name, environment=facts and {"0": facts})
     (run,) = (results / "planned").glob("not.*")
     shutil.rmtree(run)

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from bench.machine.fingerprint import fingerprint
-from bench.machine.own_code import OwnCode, merged, of_files, of_run
-from bench.machine.own_packages import packages
+from bench.machine.user_code import UserCode, merged, of_files, of_run
+from bench.machine.user_packages import packages
 from tests.factory import Case, specs
 
 SPEC = specs(Case(name="ddp", step_ms={2: 10.0}), "s", "smoke", [])[0]
@@ -51,27 +51,27 @@ def head(top: Path) -> str:
 
 def test_a_repository_is_known_by_its_folder_its_commit_and_whether_tracked_files_changed(top: Path) -> None:
     git(top, "remote", "add", "origin", "https://user:secret@example.org/hidden.git")
-    assert found(top) == {"own_repository": "project", "own_commit": head(top)}
+    assert found(top) == {"user_repository": "project", "user_commit": head(top)}
     (top / "results.txt").write_text("not tracked")
-    assert found(top)["own_commit"] == head(top)
+    assert found(top)["user_commit"] == head(top)
     (top / "parts.py").write_text("b = 2\n")
-    assert found(top)["own_commit"] == f"{head(top)}, changed"
+    assert found(top)["user_commit"] == f"{head(top)}, changed"
     git(top, "add", "parts.py")
-    assert found(top)["own_commit"] == f"{head(top)}, changed"
+    assert found(top)["user_commit"] == f"{head(top)}, changed"
     git(top, "commit", "--quiet", "--message=two")
-    assert found(top)["own_commit"] == head(top)
+    assert found(top)["user_commit"] == head(top)
 
 
 def test_a_file_that_was_only_touched_is_not_changed(top: Path) -> None:
     (top / "parts.py").write_text("b = 1\n")
-    assert found(top)["own_commit"] == head(top)
+    assert found(top)["user_commit"] == head(top)
 
 
 def test_before_the_first_commit_there_is_only_a_name(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet")
     (tmp_path / "my_model.py").touch()
     code = of_files([tmp_path / "my_model.py"])
-    assert code.repository == {"own_repository": tmp_path.name}
+    assert code.repository == {"user_repository": tmp_path.name}
 
 
 def test_without_git_nothing_is_said_and_the_files_folder_is_the_top(
@@ -79,13 +79,13 @@ def test_without_git_nothing_is_said_and_the_files_folder_is_the_top(
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     file = top / "train/my_model.py"
-    assert of_files([file]) == OwnCode(top=top / "train", files=(file,))
+    assert of_files([file]) == UserCode(top=top / "train", files=(file,))
 
 
 def test_outside_of_a_repository_nothing_is_said(tmp_path: Path) -> None:
     (tmp_path / "my_model.py").touch()
     code = of_files([tmp_path / "my_model.py"])
-    assert code == OwnCode(top=tmp_path, files=(tmp_path / "my_model.py",))
+    assert code == UserCode(top=tmp_path, files=(tmp_path / "my_model.py",))
 
 
 def test_a_folder_that_git_refuses_is_not_read(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,8 +104,8 @@ def test_a_repository_that_the_environment_names_is_not_the_files(
     (tmp_path / "hook/parts.py").write_text("b = 2\n")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "hook/.git"))  # as in a hook
     monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path / "hook"))
-    assert found(top)["own_repository"] == "project"
-    assert "changed" not in found(top)["own_commit"]
+    assert found(top)["user_repository"] == "project"
+    assert "changed" not in found(top)["user_commit"]
 
 
 def test_a_configuration_that_moves_the_work_tree_elsewhere_is_not_believed(top: Path) -> None:
@@ -192,8 +192,8 @@ def test_no_program_that_a_repository_names_is_run(
     os.utime(top / "train/my_model.py", (1, 1))  # unchanged, so git status writes its index, which has a hook
     said = found(top)
     assert not (tmp_path / "was_run").exists()
-    assert said["own_commit"].partition(", ")[0] == head(top)
-    assert said["own_commit"].partition(", ")[2] in ("changed", "changes unknown")
+    assert said["user_commit"].partition(", ")[0] == head(top)
+    assert said["user_commit"].partition(", ")[2] in ("changed", "changes unknown")
     git_itself = subprocess.run(
         ["git", "-C", top, "status", "--porcelain"], capture_output=True, check=False, timeout=60
     )
@@ -263,7 +263,7 @@ def test_a_part_of_an_installed_package_has_its_version(
         of_run(replace(SPEC, **changes)),
     )
     assert {key: value for key, value in found.items() if " of " in key} == {"version of fine_nets": "1.5"}
-    assert "own_commit" not in found
+    assert "user_commit" not in found
     assert packages(SPEC) == []
 
 
@@ -298,17 +298,17 @@ def test_odd_metadata_of_an_installer_say_nothing(
     (information / "direct_url.json").write_text(url)
     monkeypatch.syspath_prepend(folder)
     codes = of_run(replace(SPEC, train=replace(SPEC.train, optimizer="mine")))
-    assert codes == [OwnCode(version={"version of nets": "2"})]
+    assert codes == [UserCode(version={"version of nets": "2"})]
 
 
 def test_of_several_repositories_each_commit_follows_its_own_name() -> None:
-    changed = {"own_repository": "nets", "own_commit": "b, changed"}
+    changed = {"user_repository": "nets", "user_commit": "b, changed"}
     assert merged([changed, {}, changed]) == changed
-    assert merged([changed, {"own_repository": "nets", "own_commit": "a"}, {"own_repository": "new"}]) == {
-        "own_repository": "nets, nets, new",
-        "own_commit": "nets a, nets b changed",
+    assert merged([changed, {"user_repository": "nets", "user_commit": "a"}, {"user_repository": "new"}]) == {
+        "user_repository": "nets, nets, new",
+        "user_commit": "nets a, nets b changed",
     }
-    assert merged([{"own_repository": "a"}, {"own_repository": "b"}]) == {"own_repository": "a, b"}
+    assert merged([{"user_repository": "a"}, {"user_repository": "b"}]) == {"user_repository": "a, b"}
 
 
 def test_an_editable_install_has_its_repository_next_to_that_of_the_suites_file(
@@ -324,8 +324,8 @@ def test_an_editable_install_has_its_repository_next_to_that_of_the_suites_file(
     spec = replace(SPEC, workload=named, train=replace(SPEC.train, optimizer="mine"))
     modules = {str(top / "train/my_model.py"): "1", str(tmp_path / "my nets/parts.py"): "2", "/else.py": "3"}
     assert merged(code.facts(modules) for code in of_run(spec)) == {
-        "own_repository": "my nets, project",
-        "own_commit": f"my nets {head(top)} changed, project {head(top)}",
+        "user_repository": "my nets, project",
+        "user_commit": f"my nets {head(top)} changed, project {head(top)}",
         "version of nets": "2",
         "content of my_model.py": "1",
         "content of parts.py": "2",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from bench.common.custom_file import is_foreign
 from bench.common.files import digest
-from bench.common.own_file import is_foreign
 
 
 def digests() -> dict[str, str]:
@@ -15,7 +15,7 @@ def digests() -> dict[str, str]:
     found = {}
     for name, module in list(sys.modules.items()):
         file = _file(module)
-        if file is None or (not name.startswith("bench_own_") and is_foreign(file)):
+        if file is None or (not name.startswith("bench_custom_") and is_foreign(file)):
             continue
         try:
             if Path(file).is_file():  # a pipe would block

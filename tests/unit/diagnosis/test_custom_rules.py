@@ -66,7 +66,7 @@ def locked(loaded: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def found(results: Path) -> list[tuple[str, str]]:
-    rows = ask(results, "FROM diagnosis JOIN diagnosis_rules USING (finding) WHERE is_own ORDER BY ALL")
+    rows = ask(results, "FROM diagnosis JOIN diagnosis_rules USING (finding) WHERE is_custom ORDER BY ALL")
     return sorted((row["finding"], row["case_name"]) for row in rows)
 
 
@@ -119,14 +119,14 @@ def test_it_stays_and_is_asked_again_over_loads_and_rebuilds_until_another_folde
 )
 def test_a_query_that_cannot_be_a_rule_is_refused(tmp_path, locked, text, said):
     (tmp_path / "mine.sql").write_text(HEAD + text)
-    (rule,) = read(tmp_path, is_own=True)
+    (rule,) = read(tmp_path, is_custom=True)
     assert said in (custom_rules.problem(locked, rule) or "nothing")
 
 
 def test_a_column_may_be_null_or_a_number_that_fits(tmp_path, locked):
     columns = "NULL AS case_name, 2::BIGINT AS nodes, 0.25 AS cost,"
     (tmp_path / "mine.sql").write_text(HEAD + BODY.replace("case_name,", columns))
-    (rule,) = read(tmp_path, is_own=True)
+    (rule,) = read(tmp_path, is_custom=True)
     assert custom_rules.problem(locked, rule) is None
 
 
@@ -204,7 +204,7 @@ def test_one_that_takes_too_long_is_left_out(results, limit_s):
         title="Slow",
         severity="notice",
         meaning="m",
-        is_own=True,
+        is_custom=True,
         definition=f"SELECT {texts} {forever}",
     )
     with duckdb.connect(results / "results.duckdb") as connection:
@@ -232,7 +232,7 @@ def test_a_load_that_is_stopped_while_a_rule_looks_keeps_what_it_found_and_the_n
 
 def test_one_with_a_name_that_ships_today_leaves_the_findings_of_that_name(results):
     with duckdb.connect(results / "results.duckdb") as connection:
-        connection.execute("UPDATE diagnosis_rules SET finding = 'noisy', is_due = true WHERE is_own")
+        connection.execute("UPDATE diagnosis_rules SET finding = 'noisy', is_due = true WHERE is_custom")
         connection.execute("UPDATE findings SET finding = 'noisy'")
     before = ask(results, "FROM findings")
     assert before
@@ -280,7 +280,7 @@ def test_a_database_from_a_stranger_reads_no_file_by_its_rules(results, tmp_path
     (tmp_path / "secret").write_text("42")
     definition = BODY.replace("run_summary", f"run_summary, read_text('{tmp_path / 'secret'}')")
     with duckdb.connect(results / "results.duckdb") as connection:
-        change = "UPDATE diagnosis_rules SET definition = $1, is_due = true WHERE is_own"
+        change = "UPDATE diagnosis_rules SET definition = $1, is_due = true WHERE is_custom"
         connection.execute(change, [definition])
     (problem,) = load(results).problems
     assert problem.path == "rule few_steps"

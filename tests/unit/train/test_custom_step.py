@@ -12,7 +12,7 @@ from torch import nn
 from bench.common.errors import InputError
 from bench.measure.recorder import by_phase
 from bench.train.check_workload import checked
-from bench.train.own_step import OwnStep, Trained
+from bench.train.custom_step import CustomStep, Trained
 from bench.workloads._custom import WORKLOAD
 
 
@@ -52,7 +52,7 @@ def test_a_workload_with_a_step_needs_no_loss_and_its_members_may_be_called_one_
 
 
 def returning(value: Any, *, updates: bool = True) -> Any:
-    def step(_: Any, model: Any, batch: Any, step: OwnStep) -> Any:
+    def step(_: Any, model: Any, batch: Any, step: CustomStep) -> Any:
         step.backward(model["second"](batch["x"]).mean())
         if updates:
             step.update()
@@ -77,11 +77,11 @@ class WithOwn(nn.ModuleDict):
         self.scale = nn.Parameter(torch.ones(1))
 
 
-def of_no_member(_: Any, model: Any, batch: Any, step: OwnStep) -> None:
+def of_no_member(_: Any, model: Any, batch: Any, step: CustomStep) -> None:
     step.update("third")
 
 
-def inside_the_member(_: Any, model: Any, batch: Any, step: OwnStep) -> torch.Tensor:
+def inside_the_member(_: Any, model: Any, batch: Any, step: CustomStep) -> torch.Tensor:
     loss: torch.Tensor = (batch["x"] @ model["first"].weight).mean()
     step.backward(loss)
     step.update()
@@ -137,7 +137,7 @@ def test_phases_last_from_mark_to_mark_and_each_member_is_updated_by_itself() ->
     }
     seen: list[str] = []
 
-    def step(tools: OwnStep) -> torch.Tensor:
+    def step(tools: CustomStep) -> torch.Tensor:
         with tools.forward():
             loss = model["second"](model["first"](torch.ones(2, 3))).square().mean()
         tools.backward(loss)
@@ -147,7 +147,7 @@ def test_phases_last_from_mark_to_mark_and_each_member_is_updated_by_itself() ->
         result: torch.Tensor = loss
         return result
 
-    own = OwnStep(trained, None, nullcontext())
+    own = CustomStep(trained, None, nullcontext())
     marks = [0, 10]
     own.make(step, lambda: next(times), marks)
     marks.append(1000)
@@ -157,7 +157,7 @@ def test_phases_last_from_mark_to_mark_and_each_member_is_updated_by_itself() ->
     assert all(one.grad is None for one in model.parameters())  # of the second, too, which was not updated
 
 
-def generator_first(model: nn.ModuleDict, step: OwnStep, *, resets: bool) -> torch.Tensor:
+def generator_first(model: nn.ModuleDict, step: CustomStep, *, resets: bool) -> torch.Tensor:
     """The gradient with which the second member is updated after the first member's loss went through it."""
     found = []
     model["second"].weight.register_hook(lambda gradient: found.append(gradient.clone()))
@@ -179,11 +179,11 @@ def test_gradients_that_another_loss_has_left_can_be_reset(resets: bool) -> None
     trained = {
         name: Trained(optimizers=[torch.optim.SGD(one.parameters(), lr=0.1)]) for name, one in model.items()
     }
-    own = OwnStep(trained, None, nullcontext())
+    own = CustomStep(trained, None, nullcontext())
     own.make(lambda step: generator_first(model, step, resets=resets), lambda: None, [])
 
 
-def wgan(model: nn.ModuleDict, step: OwnStep) -> torch.Tensor:
+def wgan(model: nn.ModuleDict, step: CustomStep) -> torch.Tensor:
     """The second member is updated three times, then the first with the gradients that all three have left."""
     for number in range(3):
         step.backward(model["second"](model["first"](torch.full((2, 3), 1.0 + number))).square().mean())
@@ -213,7 +213,7 @@ def test_under_fp16_several_updates_of_a_member_are_those_without_a_scaler(optim
     for scaler in (None, torch.amp.GradScaler("cpu", init_scale=2.0**10)):
         torch.manual_seed(0)
         model = check().model()
-        own = OwnStep(trained_by(model, optimizers), scaler, nullcontext())
+        own = CustomStep(trained_by(model, optimizers), scaler, nullcontext())
         for _ in range(4):
             own.make(lambda step, model=model: wgan(model, step), lambda: None, [])  # type: ignore[misc]
         found.append([one.detach().clone() for one in model.parameters()])
@@ -225,10 +225,10 @@ def test_under_fp16_several_updates_of_a_member_are_those_without_a_scaler(optim
 def test_under_fp16_an_update_that_overflows_is_left_out_and_halves_the_scale_once() -> None:
     model = check().model()
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10)
-    own = OwnStep(trained_by(model, 1), scaler, nullcontext())
+    own = CustomStep(trained_by(model, 1), scaler, nullcontext())
     seen = []
 
-    def thrice(step: OwnStep) -> torch.Tensor:
+    def thrice(step: CustomStep) -> torch.Tensor:
         for factor in (1.0, float("inf"), 1.0):
             before = model["second"].weight.clone()
             step.backward(model["second"](torch.ones(2, 3)).mean() * factor)
@@ -243,10 +243,10 @@ def test_under_fp16_an_update_that_overflows_is_left_out_and_halves_the_scale_on
 
 def test_under_fp16_a_member_without_gradients_is_left_out() -> None:
     model = check().model()
-    own = OwnStep(trained_by(model, 1), torch.amp.GradScaler("cpu"), nullcontext())
+    own = CustomStep(trained_by(model, 1), torch.amp.GradScaler("cpu"), nullcontext())
     before = model["first"].weight.clone()
 
-    def only_the_second(step: OwnStep) -> torch.Tensor:
+    def only_the_second(step: CustomStep) -> torch.Tensor:
         step.backward(model["second"](torch.ones(2, 3)).mean())
         step.update()
         return torch.zeros(())
@@ -256,7 +256,7 @@ def test_under_fp16_a_member_without_gradients_is_left_out() -> None:
 
 
 def test_a_phase_that_does_not_exist_is_refused() -> None:
-    own = OwnStep({}, None, nullcontext())
+    own = CustomStep({}, None, nullcontext())
     with pytest.raises(
         ValueError, match=r"step.end\('optimiser'\): the phases are data, forward, backward, optimizer"
     ):
@@ -264,10 +264,10 @@ def test_a_phase_that_does_not_exist_is_refused() -> None:
 
 
 def test_a_step_knows_its_number() -> None:
-    own = OwnStep({"": Trained(optimizers=[])}, None, nullcontext())
+    own = CustomStep({"": Trained(optimizers=[])}, None, nullcontext())
     seen: list[int] = []
 
-    def step(tools: OwnStep) -> torch.Tensor:
+    def step(tools: CustomStep) -> torch.Tensor:
         seen.append(tools.index)
         tools.update()
         return torch.zeros(())

@@ -1,4 +1,4 @@
-"""The examples of docs/own train, and one rank and two train the same model."""
+"""The examples of docs/custom train, and one rank and two train the same model."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from processes import OneProcess
 
-OWN = Path(__file__).parents[2] / "docs" / "own"
-PAGE = OWN.parent / "own-training.md"
+CUSTOM = Path(__file__).parents[2] / "docs" / "custom"
+PAGE = CUSTOM.parent / "own-training.md"
 CASES = ["contrastive", "gpt", "graphs", "lines", "lstm"]
 LOSSES = """
 SELECT case_name, world_size, list(loss ORDER BY step) AS losses
@@ -27,11 +27,11 @@ GROUP BY ALL ORDER BY ALL
 @pytest.fixture(scope="module")
 def losses(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -> dict[str, list[list[float]]]:
     """By case: the losses of every step, on one rank and on two."""
-    folder = tmp_path_factory.mktemp("own")
-    shutil.copytree(OWN, folder / "own")
+    folder = tmp_path_factory.mktemp("custom")
+    shutil.copytree(CUSTOM, folder / "custom")
     results = ["--results", str(folder / "r")]
-    for suite in ("own", "graphs"):
-        path = str(folder / f"own/{suite}.yaml")
+    for suite in ("custom", "graphs"):
+        path = str(folder / f"custom/{suite}.yaml")
         done = one_process.run("suite", path, "--quick", "--ranks-per-node", "2", *results)
         assert done.returncode == 0, done.stderr
     found: dict[str, list[list[float]]] = {}
@@ -53,6 +53,6 @@ def test_an_example_learns_the_same_on_one_rank_and_two(
 def test_the_page_counts_the_lines_of_every_example() -> None:
     text = PAGE.read_text()
     for row in re.findall(r"^\| .*\]\(own/.*$", text, re.M):
-        files = re.findall(r"\(own/([a-z_]+\.py)\)", row)
-        counts = [len([line for line in (OWN / file).read_text().splitlines() if line]) for file in files]
+        files = re.findall(r"\(custom/([a-z_]+\.py)\)", row)
+        counts = [len([line for line in (CUSTOM / file).read_text().splitlines() if line]) for file in files]
         assert row.rsplit("|", 2)[1].strip() == ", ".join(map(str, counts)), row

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.common import entry_points, own_file
+from bench.common import custom_file, entry_points
+from bench.common.custom_part import label
 from bench.common.errors import InputError
-from bench.common.own_part import label
 
 
 class Found(NamedTuple):
@@ -44,7 +44,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnFunction:
+class CustomFunction:
     """One kind of function that users may write."""
 
     word: str
@@ -54,7 +54,7 @@ class OwnFunction:
     ours: tuple[str, ...]
     """Names of scalebench's own."""
 
-    def is_own(self, name: str) -> bool:
+    def is_custom(self, name: str) -> bool:
         """Whether the name is that of a user's function, not one of scalebench's or a class of torch."""
         return ":" in name or (name not in self.ours and (not _CLASS.fullmatch(name) or name in self.names()))
 
@@ -77,7 +77,7 @@ class OwnFunction:
             return self._load_entry(name)
         file, _, function = name.rpartition(":")
         path = Path(file)
-        found = getattr(own_file.execute(path), function, None)
+        found = getattr(custom_file.execute(path), function, None)
         if not callable(found):
             raise InputError(f"{path} has no function {function}")
         return Found(call=found, label=label(name), file=path)
@@ -91,18 +91,18 @@ class OwnFunction:
             )
         entry, where = entry_points.only(self.word, name, several)
         try:
-            with own_file.current_folder_kept():
+            with custom_file.current_folder_kept():
                 found = entry.load()
         except (Exception, SystemExit) as error:  # a package may raise anything
-            raise InputError(f"{where} cannot be imported: {own_file.raised(error)}") from error
+            raise InputError(f"{where} cannot be imported: {custom_file.raised(error)}") from error
         if not callable(found):
             raise InputError(f"{where} is {found!r}: it must be a function that makes the {self.word}")
         return Found(call=found, label=entry.value, file=None)
 
 
 _CLASS = re.compile("[A-Z][A-Za-z0-9]*")
-OPTIMIZER = OwnFunction(word="optimizer", group="bench.optimizers", ours=("adamw", "adam", "sgd"))
-SCHEDULE = OwnFunction(
+OPTIMIZER = CustomFunction(word="optimizer", group="bench.optimizers", ours=("adamw", "adam", "sgd"))
+SCHEDULE = CustomFunction(
     word="schedule", group="bench.schedules", ours=("constant", "linear_warmup", "linear", "cosine")
 )
-LOADER = OwnFunction(word="loader", group="bench.loaders", ours=())
+LOADER = CustomFunction(word="loader", group="bench.loaders", ours=())

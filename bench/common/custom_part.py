@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.common import entry_points, own_file
+from bench.common import custom_file, entry_points
 from bench.common.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class NoOptions:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class OwnPart:
+class CustomPart:
     """One kind of class that users may write."""
 
     word: str
@@ -75,7 +75,7 @@ class OwnPart:
         """The completed class at `FILE.py:CLASS`. Raises InputError if there is none or it cannot be used."""
         file, _, class_name = name.rpartition(":")
         path = Path(file)
-        module = own_file.execute(path)
+        module = custom_file.execute(path)
         if not hasattr(module, class_name):
             raise InputError(f"{path} has no class {class_name}")
         return self.complete(getattr(module, class_name), f"{path.name}:{class_name}")
@@ -111,7 +111,7 @@ class OwnPart:
             raise
         except (Exception, SystemExit) as error:  # a custom metaclass may raise anything
             raise InputError(
-                f"class {label} cannot be made a {self.word}: {own_file.raised(error)}"
+                f"class {label} cannot be made a {self.word}: {custom_file.raised(error)}"
             ) from error
         return whole
 
@@ -143,10 +143,10 @@ class OwnPart:
         """The completed class of an entry point. Raises InputError, with the package's name, if it cannot be used."""
         entry, where = entry_points.only(self.word, name, several)
         try:
-            with own_file.current_folder_kept():
+            with custom_file.current_folder_kept():
                 kind = entry.load()
         except (Exception, SystemExit) as error:  # a package may raise anything
-            raise InputError(f"{where} cannot be imported: {own_file.raised(error)}") from error
+            raise InputError(f"{where} cannot be imported: {custom_file.raised(error)}") from error
         try:
             return self.complete(kind, entry.value)
         except InputError as error:

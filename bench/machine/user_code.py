@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from bench.machine.own_packages import packages
+from bench.machine.user_packages import packages
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -45,7 +45,7 @@ _OTHER_REPOSITORY = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnCode:
+class UserCode:
     """Where the code of the suite's files, or of an installed package, is."""
 
     top: Path | None = None
@@ -54,12 +54,12 @@ class OwnCode:
     files: tuple[Path, ...] = ()
     """The files that the suite names; installed packages are not included."""
     repository: Mapping[str, str] = field(default_factory=dict)
-    """`own_repository`, the name of its top folder, and `own_commit`; empty without git or outside of a repository."""
+    """`user_repository`, the name of its top folder, and `user_commit`; empty without git or a repository."""
     version: Mapping[str, str] = field(default_factory=dict)
     """`version of PACKAGE`; empty for files."""
 
     def facts(self, modules: Mapping[str, str]) -> dict[str, str]:
-        """Keys of the fingerprint. `modules`: path and digest of each module that rank 0 imported (own_modules)."""
+        """Keys of the fingerprint. `modules`: path and digest of each module that rank 0 imported (user_modules)."""
         names = {path: self._name(Path(path)) for path in sorted(modules)}
         contents = {f"content of {name}": modules[path] for path, name in names.items() if name is not None}
         return {**self.repository, **self.version, **contents}
@@ -76,27 +76,27 @@ class OwnCode:
         return None
 
 
-def of_run(spec: RunSpec) -> list[OwnCode]:
+def of_run(spec: RunSpec) -> list[UserCode]:
     """The code of the files that the suite names, and of each package whose entry points a run uses.
 
     The commit is git's at this moment; digests are made by each run."""
-    codes = [of_files([Path(file) for file in spec.own_files])] if spec.own_files else []
+    codes = [of_files([Path(file) for file in spec.custom_files])] if spec.custom_files else []
     for package in packages(spec):
         code = of_package(package)
         known = any(code.top == other.top for other in codes)
-        codes.append(OwnCode(version=code.version) if known else code)
+        codes.append(UserCode(version=code.version) if known else code)
     return codes
 
 
-def of_files(files: Sequence[Path]) -> OwnCode:
+def of_files(files: Sequence[Path]) -> UserCode:
     """The code of the user's files, in the repository of the first one."""
     return replace(_of_folder(files[0].resolve().parent), files=tuple(files))
 
 
-def of_package(package: metadata.Distribution) -> OwnCode:
+def of_package(package: metadata.Distribution) -> UserCode:
     """The version of an installed package and, unless it is in site-packages, its repository."""
     folder = _source(package)
-    code = OwnCode() if folder is None else _of_folder(folder)
+    code = UserCode() if folder is None else _of_folder(folder)
     return replace(code, version={f"version of {package.name}": package.version})
 
 
@@ -108,13 +108,13 @@ def merged(facts: Iterable[Mapping[str, str]]) -> dict[str, str]:
     for one in facts:
         for key, value in one.items():
             by_key.setdefault(key, set()).add(value)
-        if "own_repository" in one:
-            repositories.add((one["own_repository"], one.get("own_commit", "")))
+        if "user_repository" in one:
+            repositories.add((one["user_repository"], one.get("user_commit", "")))
     found = {key: ", ".join(sorted(values)) for key, values in by_key.items()}
     if len(repositories) > 1:
-        found["own_repository"] = ", ".join(name for name, _ in sorted(repositories))
+        found["user_repository"] = ", ".join(name for name, _ in sorted(repositories))
         commits = [f"{name} {commit.replace(', ', ' ')}" for name, commit in sorted(repositories) if commit]
-        found |= {"own_commit": ", ".join(commits)} if commits else {}
+        found |= {"user_commit": ", ".join(commits)} if commits else {}
     return found
 
 
@@ -131,13 +131,13 @@ def _source(package: metadata.Distribution) -> Path | None:
     return None if {"site-packages", "dist-packages"} & set(folder.parts) else folder
 
 
-def _of_folder(folder: Path) -> OwnCode:
+def _of_folder(folder: Path) -> UserCode:
     shown = _git(folder, "rev-parse", "--show-toplevel")
     top = Path(shown) if shown else folder
     if not shown or not folder.is_relative_to(top):  # core.worktree may name any folder
-        return OwnCode(top=folder)
-    facts = {"own_repository": top.name, "own_commit": _commit(top)}
-    return OwnCode(top=top, repository={key: value for key, value in facts.items() if value})
+        return UserCode(top=folder)
+    facts = {"user_repository": top.name, "user_commit": _commit(top)}
+    return UserCode(top=top, repository={key: value for key, value in facts.items() if value})
 
 
 def _commit(top: Path) -> str:

@@ -28,7 +28,7 @@ class Trained:
     """Clips the norm of its gradient; null clips nothing."""
 
 
-class OwnStep:
+class CustomStep:
     """The third argument of `Workload.step(model, batch, step)`: precision, updates and phases of one optimizer step.
 
     A phase lasts from the end of the phase before it. The time after the last one counts as `optimizer`."""
@@ -110,7 +110,7 @@ class OwnStep:
                 )
         return {name: self._trained[name] for name in names} if names else self._trained
 
-    def make(self, step: Callable[[OwnStep], Any], mark: Callable[[], Any], marks: list[Any]) -> Any:
+    def make(self, step: Callable[[CustomStep], Any], mark: Callable[[], Any], marks: list[Any]) -> Any:
         """Call the workload's `step`, with the batch on the device. Returns the loss to record, a scalar, or a dict of
         it and others (named_losses). The phases' ends are appended to `marks`.
 

@@ -12,7 +12,7 @@ import pytest
 
 import bench
 from bench.common.files import digest
-from bench.train import own_modules
+from bench.train import user_modules
 
 
 class Raises:
@@ -35,7 +35,7 @@ def module(file: object) -> ModuleType:
 @pytest.fixture
 def before(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
-    return set(own_modules.digests())
+    return set(user_modules.digests())
 
 
 def test_a_users_modules_are_known_and_pythons_installed_ones_and_scalebenchs_are_not(
@@ -47,7 +47,7 @@ def test_a_users_modules_are_known_and_pythons_installed_ones_and_scalebenchs_ar
     installed.write_text("b = 1")
     sys.modules["mine"] = module(str(tmp_path / "mine.py"))
     sys.modules["theirs"] = module(str(installed))
-    found = own_modules.digests()
+    found = user_modules.digests()
     assert {path: found[path] for path in set(found) - before} == {
         str(tmp_path / "mine.py"): digest(b"a = 1")
     }
@@ -58,8 +58,8 @@ def test_a_suites_own_file_is_known_wherever_it_is(tmp_path: Path, before: set[s
     file = tmp_path / "site-packages/my_model.py"
     file.parent.mkdir()
     file.write_text("a = 1")
-    sys.modules["bench_own_my_model"] = module(str(file))
-    assert set(own_modules.digests()) - before == {str(file)}
+    sys.modules["bench_custom_my_model"] = module(str(file))
+    assert set(user_modules.digests()) - before == {str(file)}
 
 
 def test_odd_entries_are_left_out(tmp_path: Path, before: set[str]) -> None:
@@ -70,4 +70,4 @@ def test_odd_entries_are_left_out(tmp_path: Path, before: set[str]) -> None:
         module("/a\0b.py"), module("/dev/zero"), module(f"{tmp_path}/x.zip/in.py"),
     ]  # fmt: skip
     sys.modules.update({f"odd{place}": one for place, one in enumerate(odd)})
-    assert set(own_modules.digests()) == before
+    assert set(user_modules.digests()) == before

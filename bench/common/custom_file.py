@@ -52,7 +52,7 @@ def raised(error: BaseException) -> str:
 @functools.cache
 def _execute(path: Path, resolved: Path, _mtime_ns: int, _size: int) -> ModuleType:
     """Cached until the file changes, because a suite asks for it several times per case."""
-    specification = importlib.util.spec_from_file_location(f"bench_own_{path.stem}", path)
+    specification = importlib.util.spec_from_file_location(f"bench_custom_{path.stem}", path)
     if specification is None or specification.loader is None:
         raise InputError(f"{path} is not a Python file")
     folder = str(resolved.parent)

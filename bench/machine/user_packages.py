@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from bench import strategies, workloads
 from bench.common import entry_points
+from bench.common.custom_function import LOADER, OPTIMIZER, SCHEDULE
 from bench.common.errors import InputError
-from bench.common.own_function import LOADER, OPTIMIZER, SCHEDULE
 from bench.strategies._custom import STRATEGY
 from bench.workloads._custom import WORKLOAD
 
@@ -24,13 +24,13 @@ def packages(spec: RunSpec) -> list[metadata.Distribution]:
         (WORKLOAD.group, spec.workload, workloads.is_custom(spec.workload)),
         (STRATEGY.group, spec.strategy, strategies.is_custom(spec.strategy)),
         (LOADER.group, spec.data.source, _has_loader(spec)),
-        (OPTIMIZER.group, optimizer, OPTIMIZER.is_own(optimizer)),
-        (SCHEDULE.group, schedule, SCHEDULE.is_own(schedule)),
+        (OPTIMIZER.group, optimizer, OPTIMIZER.is_custom(optimizer)),
+        (SCHEDULE.group, schedule, SCHEDULE.is_custom(schedule)),
     )
     found = [
         entry.dist
-        for group, name, is_own in parts
-        if is_own and ":" not in name
+        for group, name, is_custom in parts
+        if is_custom and ":" not in name
         for entry in entry_points.found(group).get(name, [])
     ]
     return list({one.name: one for one in found if one is not None and one.name and one.version}.values())
