@@ -33,9 +33,7 @@ def draw(
         for name, title, svg in _drawn(connection, found, cases, wanted)
     }
     if not drawn:
-        raise AnalysisError(
-            f"--chart {wanted}: no run of session {found.session['session_id']!r} has rows for it"
-        )
+        raise AnalysisError(f"--chart {wanted}: session {found.session['session_id']!r} has no data for it")
     return drawn
 
 

@@ -119,7 +119,7 @@ def test_a_session_without_an_ok_run_still_says_what_happened(page_of):
     assert "No run of this session is ok" in page
     assert "0 of 6 planned runs are ok." in page
     assert page.count("<figure class=") == 2  # memory and wall time: measured before the end
-    assert "How steady are the steps?" in page.partition("No run of this session has rows for:")[2]
+    assert "How steady are the steps?" in page.partition("This session has no data for these charts:")[2]
 
 
 def test_hostile_names_are_text(page_of):

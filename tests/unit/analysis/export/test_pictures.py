@@ -170,7 +170,7 @@ def test_a_session_of_failures_has_its_table_and_no_chart_of_speed(export, tmp_p
     assert "summary.png" in _names(tmp_path / "all")
     assert "speedup.png" not in _names(tmp_path / "all")
     done = export(FAILURES, "--format", "png", "--chart", "speedup")
-    assert str(done.exception) == "--chart speedup: no run of session 'failures' has rows for it"
+    assert str(done.exception) == "--chart speedup: session 'failures' has no data for it"
 
 
 def test_a_folder_is_written_again_but_nothing_of_others(export, tmp_path):
