@@ -197,9 +197,12 @@ class LiveLines(PlainLines):
         row = Table.grid(padding=(0, 2, 0, 0))
         bar = ProgressBar(total=max(self._runs, 1), completed=done + part * bool(self._number), width=_BAR)
         row.add_row(bar, Text(f"{done}/{self._runs} runs"), Text(self._left_text()))
-        step = (
-            "starting" if last is None else f"step {last.rows}/{last.capacity}, {', '.join(_figures(last))}"
-        )
+        if last is not None:
+            step = f"step {last.rows}/{last.capacity}, {', '.join(_figures(last))}"
+        elif (elapsed_s := time.monotonic() - self._begun_s) < _STARTS_S:
+            step = "starting"
+        else:
+            step = f"starting, no step after {elapsed_s:.0f} s"
         name = cut_in_the_middle(self._current.run_id, max(self._console.width - len(step) - 2, _LEAST_NAME))
         return Group(row, Text(f"{name}  {step}", style="dim", no_wrap=True, overflow="ellipsis"))
 
@@ -216,6 +219,8 @@ _BAR = 30
 """Columns of the bar."""
 _LEAST_NAME = 16
 """Columns of a run's name that are always shown."""
+_STARTS_S = 10.0
+"""A run that takes its first step later has its time shown, because compiling or reading data may take minutes."""
 _STYLES = {"ok": "", "skipped": "dim", "interrupted": "yellow"}
 
 

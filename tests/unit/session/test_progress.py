@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -119,6 +121,21 @@ def test_on_80_columns_every_run_is_a_line_that_names_it(terminal: Terminal, tmp
     assert all(line.split()[1].endswith(run.spec.run_id[-8:]) for line, run in zip(lines, runs, strict=True))
     assert all("ok  1234.50 s  loss 0.2653, 1,234 ms" in line for line in lines)
     assert "ddp.1x2.r0" in lines[-1]
+
+
+def test_a_run_that_takes_no_step_for_long_shows_the_time(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run,) = plan_of(["ddp"], (2,))
+    shown = display(terminal.stream, (), tmp_path)
+    shown.session_begins("s", [run], 1)
+    now_s = time.monotonic()
+    with monkeypatch.context() as earlier:
+        earlier.setattr(time, "monotonic", lambda: now_s - 1000)
+        shown.run_begins(run.spec, 1)
+    shown.session_ends()
+    (line,) = {line.rpartition(" ")[0] for line in terminal.lines() if "starting" in line}
+    assert re.fullmatch(r"ddp\.1x2\.r0  starting, no step after 10\d\d", line)
 
 
 def test_a_reason_wraps_between_words_and_says_where_the_run_stopped(
