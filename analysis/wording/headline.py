@@ -47,13 +47,18 @@ def headline(points: Sequence[Row], name: Callable[[str], str] = str, machine: s
     if not found:
         return _of_nothing_compared(points, name, machine)
     if len(found) == 1:
-        return _of_one(found[0], name)
+        return _of_one(found[0], points, name)
     groups: dict[int, list[Row]] = {}
     for point in found:
         groups.setdefault(outcome(point), []).append(point)
     names_bases = len({_base(point, name) for point in found}) > 1
-    said = [_group(kind, groups[kind], name, names_bases=names_bases) for kind in _ORDER if kind in groups]
-    return f"{_sizes(found, points, name)}: {'; '.join(said)}{_unsure(found)}."
+    names_sizes = len({size_of(point) for point in found}) > 1
+    said = [
+        _group(kind, groups[kind], name, names_bases=names_bases, names_sizes=names_sizes)
+        for kind in _ORDER
+        if kind in groups
+    ]
+    return f"{_sizes(found, points, name)}: {'; '.join(said)}{_unsure(found, points)}."
 
 
 def undecided(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
@@ -127,14 +132,17 @@ def _of_nothing_compared(points: Sequence[Row], name: Callable[[str], str], mach
     best = max(measured, key=lambda point: point["throughput"])
     unit, ends = best["throughput_unit"], (best["throughput_lo"], best["throughput_hi"])
     alone = all(point["is_baseline"] for point in measured) or len(measured) == 1
-    why = "nothing ran at a second size" if alone else "nothing was compared with a baseline"
+    failed = (
+        "no run at a second size is ok" if len(measured) < len(points) else "nothing ran at a second size"
+    )
+    why = failed if alone else "nothing was compared with a baseline"
     return (
         f"{name(best['case_name'])} on {size_of(best)} {'completes' if unit == 'trainings/s' else 'trains'} "
         f"{estimate(best['throughput'], *ends)[0]} {unit}; {why}, so there is no speedup to report."
     )
 
 
-def _of_one(point: Row, name: Callable[[str], str]) -> str:
+def _of_one(point: Row, every: Sequence[Row], name: Callable[[str], str]) -> str:
     kind, case, base = outcome(point), f"{name(point['case_name'])} on {size_of(point)}", _base(point, name)
     if kind == NOISY:
         return f"{case}: {verdicts.TOO_NOISY} how it scales."
@@ -152,7 +160,7 @@ def _of_one(point: Row, name: Callable[[str], str]) -> str:
     if point["efficiency"] is not None:
         percent = estimate(100 * point["efficiency"], *_percents(point))[0]
         said += f", at {percent} % efficiency"
-    said += _unsure([point])
+    said += _unsure([point], every)
     if point["efficiency"] is None:
         said += _why_no_efficiency(point, name)
     if kind == OVERSUBSCRIBED:
@@ -177,25 +185,28 @@ def _why_no_efficiency(point: Row, name: Callable[[str], str]) -> str:
     return ""
 
 
-def _unsure(points: Sequence[Row]) -> str:
-    """A note if no size has an interval."""
+def _unsure(points: Sequence[Row], every: Sequence[Row]) -> str:
+    """A note if no size has an interval. `every`: all sizes, among them the baselines."""
     if any(point["speedup_lo"] is not None for point in points):
         return ""
     if all(point["is_published"] for point in points):
         return "; one published figure each"
-    once = all(point["repeats"] + point["slow_repeats"] == 1 for point in points)
+    compared = [*points, *(point for point in every if point["is_baseline"])]
+    once = all(point["repeats"] + point["slow_repeats"] == 1 for point in compared)
     return "; one repeat each" if once else "; how sure is not known"
 
 
-def _group(kind: int, points: Sequence[Row], name: Callable[[str], str], *, names_bases: bool) -> str:
+def _group(
+    kind: int, points: Sequence[Row], name: Callable[[str], str], *, names_bases: bool, names_sizes: bool
+) -> str:
     """The cases of one outcome: each by name or, if there are many, their number and range. `names_bases`: each with
-    its baseline."""
+    its baseline, `names_sizes`: each with its size."""
     ordered = sorted(points, key=lambda point: -_ratios(point)[0])
     if kind in (FASTER, SLOWER):
         lead = "" if kind == FASTER else "slower: "
         if len(ordered) <= _MOST_NAMED:
             return lead + ", ".join(
-                f"{name(point['case_name'])} {_amount(point, kind)}"
+                f"{name(point['case_name'])}{f' on {size_of(point)}' * names_sizes} {_amount(point, kind)}"
                 + (f" as fast as {_base(point, name)}" if names_bases else "")
                 for point in ordered
             )

@@ -262,6 +262,26 @@ def test_single_repeats_on_a_plateau_are_no_critical_finding(said):
     assert said["headline"].endswith(", at 41.5 % efficiency; one repeat each.")
 
 
+@stored_as(
+    Case(
+        name="ddp",
+        step_ms={1: around(10.0), 2: around(6.0)},
+        statuses={(2, 1): "failed", (2, 2): "interrupted"},
+    )
+)
+def test_one_repeat_each_is_not_said_if_the_baseline_has_several(said):
+    assert said["headline"].endswith(" % efficiency; how sure is not known.")
+
+
+@stored_as(
+    Case(name="ddp", step_ms={1: 10.0, 2: 6.0}, statuses={(2, repeat): "failed" for repeat in range(3)})
+)
+def test_a_second_size_that_failed_is_not_one_at_which_nothing_ran(said):
+    assert said["headline"] == (
+        "ddp on 1 rank trains 6,400 examples/s; no run at a second size is ok, so there is no speedup to report."
+    )
+
+
 ONE_BAD = {1: [100.0, 101.0, 200.0]}
 GOOD = {n: around(100.0 / n) for n in (2, 4, 8)}
 

@@ -32,7 +32,8 @@ def point(case="ddp", speedup=1.6, low=1.52, high=1.68, workers=2, **values):
 
 def sessions(*compared):
     baselines = [
-        point(one["case_name"], 1.0, 1.0, 1.0, workers=1) | {"verdict": None, "is_baseline": True}
+        point(one["case_name"], 1.0, 1.0, 1.0, workers=1, repeats=one["repeats"])
+        | {"verdict": None, "is_baseline": True}
         for one in compared
     ]
     return [*baselines, *compared]
@@ -121,7 +122,10 @@ def test_many_cases_show_the_best_and_the_worst():
             [point("a"), point("b", 0.9, 0.85, 0.95), point("c", 1.0, 0.95, 1.05), point("d", 1.2, 0.9, 1.5)],
             "2 ranks against 1: a 1.60×; d is undecided; no gain shown: c 1.00×; slower: b 0.900×.",
         ),
-        ([point("a"), point("b", 3.0, 2.9, 3.1, workers=4)], "At the largest sizes: b 3.00×, a 1.60×."),
+        (
+            [point("a"), point("b", 3.0, 2.9, 3.1, workers=4)],
+            "At the largest sizes: b on 4 ranks 3.00×, a on 2 ranks 1.60×.",
+        ),
         ([point("a"), point("b", low=0.3, high=1.9)], "2 ranks against 1: a 1.60×; b is too noisy to tell."),
         (
             [point(baseline_workers=2, workers=8, speedup=6.4, low=6.3, high=6.5)],

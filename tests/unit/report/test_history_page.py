@@ -203,6 +203,20 @@ def test_nothing_changed_is_said_if_every_placement_is_the_same(headlines):
     assert first == "Nothing changed since session 1: both placements are as fast within 2 %."
 
 
+def _second_size_fails(results, name):
+    """In the second session no repeat of 2 ranks is ok, as none of 4 ranks was in either session."""
+    for day, failing in enumerate(((4,), (2, 4))):
+        statuses = {(n, repeat): "failed" for n in failing for repeat in range(3)}
+        case = Case(name="a", step_ms={1: times(), 2: times(), 4: times()}, statuses=statuses)
+        began = BEGAN + timedelta(days=day)
+        make_session(results, [case], session_id=f"{name}s{day}", suite=name, created_at=began)
+
+
+@loads(_second_size_fails)
+def test_a_placement_that_ran_before_and_fails_now_is_a_change(headlines):
+    assert headlines[0] == "a 1x2 has no ok repeat, unlike in session 1; 1 other unchanged."
+
+
 @loads(days(OPEN, OPEN))
 def test_nothing_changed_is_not_said_if_one_placement_is_open(headlines):
     first, _, open_ones, _ = headlines

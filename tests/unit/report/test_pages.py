@@ -67,7 +67,7 @@ def test_the_page_tells_title_why_verdict_summary_coverage_settings_and_command(
     page = page_of[SCALING]
     assert "The suite smoke" in page
     assert "Does it scale?" in page
-    assert "<h1>At the largest sizes: <bdi>ddp</bdi> 3.20×" in page
+    assert "<h1>At the largest sizes: <bdi>ddp</bdi> on 4 ranks 3.20×" in page
     assert sections(page) == [
         "charts",
         "findings",

@@ -36,6 +36,19 @@ class History:
         """The rows of the newest session that have a verdict."""
         return [row for row in self.newest_rows if row["verdict"] is not None]
 
+    @property
+    def lost(self) -> list[Row]:
+        """The rows of the newest session without an ok repeat, at placements that have one in a session that it is
+        compared with."""
+        compared = pl.col("session_id").is_in({row["previous_session_id"] for row in self.judged})
+        trained = self.points.filter(compared & pl.col("throughput").is_not_null())
+        places = set(trained.select("line", "placement").iter_rows())
+        return [
+            row
+            for row in self.newest_rows
+            if row["throughput"] is None and (row["line"], row["placement"]) in places
+        ]
+
     @cached_property
     def newest_rows(self) -> list[Row]:
         return self.points.filter(pl.col("session_id") == self.newest["session_id"]).to_dicts()

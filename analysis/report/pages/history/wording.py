@@ -29,7 +29,7 @@ def sentences(history: History, name: Name = cell) -> list[str]:
 
 def headline(history: History, name: Name = cell) -> str:
     """How the newest session differs from the one before. Only regressions and improvements are changes, see the view
-    `history`."""
+    `history`, and placements without an ok repeat."""
     judged = history.judged
     if not judged:
         return _incomparable(history, name)
@@ -40,6 +40,10 @@ def headline(history: History, name: Name = cell) -> str:
     said = [_group(rows, f"{word} {unit}", name) for rows, word in slower_or_faster if rows]
     if said:
         said[0] += f" than in {before}"
+    if lost := [_place(row, name) for row in history.lost]:
+        verb = "has" if len(lost) == 1 else "have"
+        said.append(f"{listed(lost, MOST_NAMED)} {verb} no ok repeat, unlike in {before}")
+    if said:
         unchanged = sum(row["verdict"] == "same" for row in judged)
         said.append(f"{counted(unchanged, 'others')} unchanged" if unchanged else "")
     else:
