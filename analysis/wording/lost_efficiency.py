@@ -150,14 +150,14 @@ TERMS = {
         definition="Computation × (1 − clock rate ÷ the baseline's), for the GPU with the highest rate.",
     ),
     "work": Term(
-        meaning="Computation takes longer per example than at the baseline: small batches leave a device partly idle, "
-        "the fixed cost of a step is spread over fewer examples, and on CPUs ranks of a node slow each other down.",
-        definition="Under strong scaling: computation of the rank that computes least, minus the cost of lower clocks.",
+        meaning="Computation takes longer per example than at the baseline: under strong scaling small batches leave a "
+        "device partly idle and the fixed cost of a step is spread over fewer examples; and ranks of a node slow each "
+        "other down, above all on CPUs.",
+        definition="Computation of the rank that computes least, minus the cost of lower clocks.",
     ),
     "remainder": Term(
         meaning="The loss that is left after all known causes.",
-        definition="1 − efficiency − the sum of the other terms. It includes unknown terms and, under weak scaling, "
-        "computation that costs more than at the baseline.",
+        definition="1 − efficiency − the sum of the other terms. It includes unknown terms.",
     ),
 }
 """In the order of subtraction, so that nothing is counted twice."""

@@ -1,6 +1,6 @@
 -- One row per session, case and placement under weak scaling over ranks (not the baseline) whose computation is known
 -- here and at the baseline in the same way: how much longer a rank computes for the same number of examples, beyond the
--- term clocks of efficiency_loss. Slow runs (`slow_runs`) do not count, as there.
+-- term clocks of efficiency_loss, whose term work has the cost. Slow runs (`slow_runs`) do not count, as there.
 WITH losses AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, known_by,
@@ -13,7 +13,6 @@ WITH losses AS (
 parts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, known_by,
-        avg(rank_step_ms_mean) AS rank_step_ms_mean,
         avg(computation_ms) AS computation_ms
     FROM run_parts
     ANTI JOIN slow_runs USING (session_id, run_id, attempt)
@@ -33,9 +32,7 @@ final AS (
         base.computation_ms AS baseline_computation_ms,  -- in a rank's mean step at the baseline
         losses.clocks_ms,              -- part of computation_ms that lower clocks cost here; 0 if clocks are unknown
         -- growth: increase relative to the baseline's computation, without clocks_ms; negative: computation is shorter
-        (here.computation_ms - losses.clocks_ms) / base.computation_ms - 1 AS growth,
-        -- growth_share: share of the mean step here that the growth takes
-        (here.computation_ms - losses.clocks_ms - base.computation_ms) / here.rank_step_ms_mean AS growth_share
+        (here.computation_ms - losses.clocks_ms) / base.computation_ms - 1 AS growth
     FROM losses
     JOIN scaling AS sizes USING (session_id, case_name, nodes, ranks_per_node, threads)
     JOIN parts AS here USING (session_id, case_name, nodes, ranks_per_node, threads, known_by)

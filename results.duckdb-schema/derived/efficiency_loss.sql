@@ -18,11 +18,10 @@ WITH pairs AS MATERIALIZED (
     WHERE efficiency IS NOT NULL AND NOT is_baseline AND scaling_mode <> 'none'
 ),
 sides AS (
-    SELECT pair, scaling_mode, 'here' AS side, session_id, case_name, workers, nodes, ranks_per_node, threads FROM pairs
+    SELECT pair, 'here' AS side, session_id, case_name, workers, nodes, ranks_per_node, threads FROM pairs
     UNION ALL
     SELECT
-        pair, scaling_mode, 'baseline', session_id, baseline_case, baseline_workers, baseline_nodes,
-        baseline_ranks_per_node,
+        pair, 'baseline', session_id, baseline_case, baseline_workers, baseline_nodes, baseline_ranks_per_node,
         baseline_threads
     FROM pairs
 ),
@@ -72,7 +71,7 @@ long AS (
         unnest(['data', 'imbalance', 'idle', 'communication', 'clocks', 'work']) AS term,
         cost_s_per_ms * unnest([
             data_ms, imbalance_ms, if(max(idle_ms) OVER of_pair > 0, idle_ms, NULL), communication_ms, clocks_ms,
-            CASE WHEN scaling_mode = 'strong' THEN computation_ms - coalesce(clocks_ms, 0) END
+            computation_ms - coalesce(clocks_ms, 0)
         ]) AS term_s
     FROM with_clocks
     WINDOW of_pair AS (PARTITION BY pair)

@@ -3,18 +3,17 @@
 -- meaning: A rank has as much to compute as at the baseline but takes longer, because its neighbours on the same
 --   machine share memory bandwidth, caches, power or cores. Neither the network nor a smaller batch explains that.
 --
--- Fires under weak scaling if the growth of computation (computation_growth, without the cost of lower clocks) is at
--- least 5 % of the step and at least half of the remainder of efficiency_loss, whose interval lies above 5 %; without
--- an interval it is likely.
-WITH remainders AS (
+-- Fires under weak scaling if the term `work` of efficiency_loss (longer computation, without the cost of lower clocks)
+-- is above 5 % of the ranks' time with its whole interval; without an interval it is likely.
+WITH longer AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, share, share_lo, is_decided
     FROM efficiency_loss
-    WHERE term = 'remainder'
+    WHERE term = 'work' AND coalesce(share_lo, share) > 0.05
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(share_lo IS NOT NULL AND is_decided, 'shown', 'likely') AS certainty,
-    least(growth_share, share) AS cost,
+    share AS cost,
     format(
         'a rank computes for {} ms per step, compared with {} ms on {} {} for as many examples: {} longer{}',
         number_text(computation_ms), number_text(baseline_computation_ms), baseline_workers,
@@ -26,5 +25,4 @@ SELECT
     'bandwidth.' AS alternatives,
     if(nodes = 1 AND ranks_per_node > 2, format('--world {}', ranks_per_node // 2), NULL) AS options
 FROM computation_growth
-JOIN remainders USING (session_id, case_name, nodes, ranks_per_node, threads)
-WHERE growth_share >= 0.05 AND growth_share >= 0.5 * share AND coalesce(share_lo, share) > 0.05
+JOIN longer USING (session_id, case_name, nodes, ranks_per_node, threads)

@@ -38,7 +38,10 @@ losses AS (
     FROM efficiency_loss
     WHERE axis = 'ranks' AND NOT oversubscribed AND workers > baseline_workers
         AND term IN ('communication', 'work') AND share > 0.001 AND coalesce(share_lo, share) > 0
-        AND (term <> 'work' OR (session_id, case_name) NOT IN (FROM fixed_micro_batches))
+        AND (
+            term = 'communication'
+            OR (scaling_mode = 'strong' AND (session_id, case_name) NOT IN (FROM fixed_micro_batches))
+        )
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),
 batches AS (

@@ -4,10 +4,8 @@
 --   for other ranks and computation cannot be distinguished in every strategy.
 --
 -- Fires if the remainder is the largest term of efficiency_loss and at least 10 % of the ranks' time, with its interval
--- above 5 %; without an interval, or if efficiency may be 100 %, it is likely. Does not fire if the
--- repeats do not show how much was lost (is_loss_unknown). Under weak scaling, the growth of
--- computation (computation_growth, the rule contention) is subtracted from the remainder first. Does not fire for
--- imports, which have no steps.
+-- above 5 %; without an interval, or if efficiency may be 100 %, it is likely. Does not fire if the repeats do not show
+-- how much was lost (is_loss_unknown), nor for imports, which have no steps.
 WITH largest AS (
     SELECT * FROM efficiency_loss
     WHERE share IS NOT NULL AND NOT oversubscribed AND efficiency < 1
@@ -41,7 +39,5 @@ SELECT
     ) AS advice,
     if(largest.known_by = 'profiled', '--trace', profile_option()) AS options
 FROM largest
-LEFT JOIN computation_growth USING (session_id, case_name, nodes, ranks_per_node, threads)
-WHERE term = 'remainder' AND coalesce(share_lo, share) > 0.05
-    AND share - greatest(coalesce(growth_share, 0), 0) >= 0.1
+WHERE term = 'remainder' AND share >= 0.1 AND coalesce(share_lo, share) > 0.05
     AND session_id NOT IN (SELECT session_id FROM imports)

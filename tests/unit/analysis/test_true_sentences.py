@@ -282,6 +282,14 @@ def test_a_second_size_that_failed_is_not_one_at_which_nothing_ran(said):
     )
 
 
+@stored_as(Case(name="ddp", scaling="weak", step_ms={1: around(100.0), 8: around(180.0)}))
+def test_ranks_that_slow_each_other_down_explain_the_loss_under_weak_scaling(said):
+    assert said["findings"]["contention"]["cost"] == pytest.approx(0.4, abs=0.001)
+    assert "mainly to slower computation: 40 %" in said["main_loss"]
+    assert "not explained" not in said["terminal"]
+    assert "small_batch" not in said["findings"]
+
+
 ONE_BAD = {1: [100.0, 101.0, 200.0]}
 GOOD = {n: around(100.0 / n) for n in (2, 4, 8)}
 
