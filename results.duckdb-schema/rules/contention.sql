@@ -23,6 +23,10 @@ SELECT
     'Give each rank more of the machine: use fewer ranks per node, or ranks on separate sockets.' AS advice,
     'On one CPU, more threads in one rank may be better than more ranks; lower precision (bf16) needs less memory '
     'bandwidth.' AS alternatives,
-    if(nodes = 1 AND ranks_per_node > 2, format('--world {}', ranks_per_node // 2), NULL) AS options
+    CASE
+        WHEN nodes = 1 AND ranks_per_node // 2 > baseline_workers
+            AND (session_id, case_name, ranks_per_node // 2) NOT IN (SELECT session_id, case_name, workers FROM scaling)
+        THEN format('--world {},{}', baseline_workers, ranks_per_node // 2)
+    END AS options
 FROM computation_growth
 JOIN longer USING (session_id, case_name, nodes, ranks_per_node, threads)

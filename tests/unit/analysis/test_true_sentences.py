@@ -288,6 +288,12 @@ def test_ranks_that_slow_each_other_down_explain_the_loss_under_weak_scaling(sai
     assert "mainly to slower computation: 40 %" in said["main_loss"]
     assert "not explained" not in said["terminal"]
     assert "small_batch" not in said["findings"]
+    assert said["findings"]["contention"]["options"] == "--world 1,4"
+
+
+@stored_as(Case(name="ddp", scaling="weak", step_ms={1: around(100.0), 4: around(110.0), 8: around(180.0)}))
+def test_a_size_that_was_measured_is_not_advised_to_be_tried(said):
+    assert said["findings"]["contention"]["options"] is None
 
 
 ONE_BAD = {1: [100.0, 101.0, 200.0]}
