@@ -9,6 +9,7 @@ from bench.records.skip_reason import common, kind_of
 
 _MOST_NAMED = 3
 """Placements that one line names."""
+_LEFT_NOTHING = "planned, and left no result"
 FAILED = ("oom", "failed", "timeout")
 """Statuses of runs that began and could not end; columns of `coverage`."""
 _NOT_OK = (*FAILED, "interrupted", "skipped", "missing")
@@ -21,14 +22,19 @@ def not_ok_counts(row: Row) -> str:
 
 def reasons(coverage: Iterable[Row], name: Callable[[str], str] = str) -> Iterator[str]:
     """A line for each placement with runs that are not ok, so that a failure is never just a gap in a table. Placements
-    skipped for reasons of one kind share a line. `name` quotes untrusted text (case names, errors) for the output."""
-    rows = [row for row in coverage if row["reasons"]]
-    skipped: dict[str, list[Row]] = {}
+    skipped for reasons of one kind share a line, and so do those whose runs left nothing. `name` quotes untrusted text
+    (case names, errors) for the output."""
+    rows = [
+        {**row, "reasons": row["reasons"] or _LEFT_NOTHING}
+        for row in coverage
+        if any(row[kind] for kind in _NOT_OK)
+    ]
+    never_began: dict[str, list[Row]] = {}
     for row in rows:
-        if not any(row[kind] for kind in _NOT_OK if kind != "skipped"):
-            skipped.setdefault(kind_of(row["reasons"]), []).append(row)
+        if [kind for kind in _NOT_OK if row[kind]] in (["skipped"], ["missing"]):
+            never_began.setdefault(kind_of(row["reasons"]), []).append(row)
     for row in rows:
-        alike = skipped.get(kind_of(row["reasons"]), [])
+        alike = never_began.get(kind_of(row["reasons"]), [])
         if not any(row is one for one in alike):
             alike = [row]
         if row is alike[0]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from analysis.export import content
 from analysis.wording import lost_efficiency
 from analysis.wording.headline import headline
 from analysis.wording.main_loss import main_loss
-from tests.factory import Case
+from tests.factory import Case, make_session
 from tests.profile_rows import add_profile
 from tests.rewriting import rewrite_steps
 from tests.unit.analysis.conftest import loads, session_of, stored_as
@@ -294,6 +295,20 @@ def test_ranks_that_slow_each_other_down_explain_the_loss_under_weak_scaling(sai
 @stored_as(Case(name="ddp", scaling="weak", step_ms={1: around(100.0), 4: around(110.0), 8: around(180.0)}))
 def test_a_size_that_was_measured_is_not_advised_to_be_tried(said):
     assert said["findings"]["contention"]["options"] is None
+
+
+def _two_sizes_left_nothing(results, name):
+    """The session was killed before it measured 2 and 4 ranks, and did not store its end."""
+    folder = make_session(results, [Case(name="ddp", step_ms={1: 10.0, 2: 6.0, 4: 4.0})], session_id=name)
+    for run in [*folder.glob("ddp.1x2.*"), *folder.glob("ddp.1x4.*")]:
+        shutil.rmtree(run)
+    head = json.loads((folder / "session.json").read_text("utf-8")) | {"finished_at": None}
+    (folder / "session.json").write_text(json.dumps(head), "utf-8")
+
+
+@loads(_two_sizes_left_nothing)
+def test_planned_runs_without_a_result_are_named(said):
+    assert "ddp 1x2, ddp 1x4: 6 missing: planned, and left no result" in said["terminal"]
 
 
 ONE_BAD = {1: [100.0, 101.0, 200.0]}

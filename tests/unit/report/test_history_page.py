@@ -220,7 +220,7 @@ def test_a_placement_that_ran_before_and_fails_now_is_a_change(headlines):
 @loads(days(OPEN, OPEN))
 def test_nothing_changed_is_not_said_if_one_placement_is_open(headlines):
     first, _, open_ones, _ = headlines
-    assert first == "No change is certain since session 1: 1 of 2 placements unchanged."
+    assert first == "No change beyond 2 % is certain since session 1: 1 of 2 placements unchanged."
     assert re.fullmatch(r"Undecided: whether a 1x2 .* changed\.", open_ones)
 
 
@@ -239,9 +239,18 @@ def test_single_repeats_change_nothing_for_certain(headlines):
 
 
 @loads(days({"a": {1: [10.0, 10.01, 9.99]}}, {"a": {1: [10.15, 10.16, 10.14]}}))
+def test_a_loss_that_is_certainly_below_2_percent_is_decided(headlines):
+    first, *others = headlines
+    assert re.fullmatch(
+        r"Nothing changed by more than 2 % since session 1: a 1x1 \(0\.985× \[.*\]\)\.", first
+    )
+    assert not any(line.startswith("Undecided") for line in others)
+
+
+@loads(days({"a": {1: [10.0, 10.045, 9.955]}}, {"a": {1: [10.15, 10.195, 10.105]}}))
 def test_a_small_loss_is_undecided_and_no_headline(headlines):
     first, _, open_ones, _ = headlines
-    assert first == "No change is certain since session 1."
+    assert first == "No change beyond 2 % is certain since session 1."
     assert re.fullmatch(r"Undecided: whether a 1x1 \(0\.985× \[.*\]\) changed by more than 2 %\.", open_ones)
 
 
@@ -249,7 +258,7 @@ def test_a_small_loss_is_undecided_and_no_headline(headlines):
 def test_one_session_has_nothing_to_compare(headlines):
     assert headlines == [
         "One session so far, so there is nothing to compare it with.",
-        "1 session on 2026-11-21: no regression beyond 2 % is certain.",
+        "1 session on 2026-11-21: no regression beyond 2 % from one session to the next is certain.",
     ]
 
 

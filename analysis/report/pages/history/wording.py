@@ -47,7 +47,7 @@ def headline(history: History, name: Name = cell) -> str:
         unchanged = sum(row["verdict"] == "same" for row in judged)
         said.append(f"{counted(unchanged, 'others')} unchanged" if unchanged else "")
     else:
-        said = [_nothing_certain(judged, before)]
+        said = [_nothing_certain(judged, before, name)]
     return f"{'; '.join(filter(None, [*said, _busy(history)]))}."
 
 
@@ -96,7 +96,7 @@ def undecided(history: History, name: Name = cell) -> str:
     rest = [row for row in history.judged if not row["regression"] and not row["improvement"]]
     rest.sort(key=lambda row: -abs(math.log(row["ratio"])))
     open_ones = [row for row in rest if row["verdict"] == "inconclusive"]
-    small = [row for row in rest if row["verdict"] in ("faster", "slower")]
+    small = [row for row in rest if row["verdict"] in ("faster", "slower") and not _is_small(row)]
     parts = []
     if small:
         among = f" (Holm over {len(history.judged):,} placements)" if len(history.judged) > 1 else ""
@@ -114,19 +114,27 @@ def _with_ratios(rows: Sequence[Row], name: Name) -> str:
     return listed((f"{_place(row, name)} ({ratio(row)})" for row in rows), MOST_NAMED)
 
 
-def _nothing_certain(judged: Sequence[Row], before: str) -> str:
+def _is_small(row: Row) -> bool:
+    """Whether the ratio is certainly not 1, but certainly within 1 ± 2 %."""
+    return row["verdict"] in ("faster", "slower") and row["ratio_lo"] >= 0.98 and row["ratio_hi"] <= 1.02
+
+
+def _nothing_certain(judged: Sequence[Row], before: str, name: Name) -> str:
     same = sum(row["verdict"] == "same" for row in judged)
     if same == len(judged):
         all_of_them = {1: "its one placement is", 2: "both placements are"}.get(
             same, f"all {same:,} placements are"
         )
         return f"Nothing changed since {before}: {all_of_them} as fast within 2 %"
+    small = [row for row in judged if _is_small(row)]
+    if same + len(small) == len(judged):
+        return f"Nothing changed by more than 2 % since {before}: {_with_ratios(small, name)}"
     if all(row["ratio_lo"] is None for row in judged):
         return f"Single repeats do not show whether anything changed since {before}"
     if all(row["verdict"] == "inconclusive" for row in judged):
         return f"No change since {before} is certain, and none is ruled out"
     unchanged = f": {same:,} of {counted(len(judged), 'placements')} unchanged" if same else ""
-    return f"No change is certain since {before}{unchanged}"
+    return f"No change beyond 2 % is certain since {before}{unchanged}"
 
 
 def _group(rows: Sequence[Row], more_examples: str, name: Name) -> str:
@@ -183,7 +191,7 @@ def _why_incomparable(history: History, name: Name) -> str:
     if all(one["quick"] != session["quick"] for one in earlier):
         here, there = ("quick", "full") if session["quick"] else ("full", "quick")
         return f"it is a {here} session, and every earlier one was {there}"
-    return "none ran the same cases and sizes, or more ranks than slots ran"
+    return "none ran the same cases, with the same scaling, at the same sizes, or more ranks than slots ran"
 
 
 def overall(history: History) -> str:
@@ -191,7 +199,7 @@ def overall(history: History) -> str:
     since = " ".join(_span(history))
     found = history.regressions
     if not found:
-        return f"{since}: no regression beyond 2 % is certain."
+        return f"{since}: no regression beyond 2 % from one session to the next is certain."
     last = f"session {found[0]['session_order']:,} ({found[0]['began'][:10]})"
     return f"{since}: {_regressions(found)}, the last in {last}{_since(history, found)}."
 
