@@ -57,12 +57,14 @@ SELECT
     ) AS evidence,
     'the first error: ' || replace(first_error, chr(10), ' ') AS details,
     format(
-        '{}then `bench suite --resume {}` repeats only the runs that are not ok.',
-        if(
-            timeout > 0,
-            'Allow a run more time (measure.timeout_s) if it was still training, else fix the cause of the hang; ',
-            'Read the log in the run''s folder and fix the cause; '
-        ),
+        '{}`bench suite --resume {}` repeats only the runs that are not ok.',
+        CASE
+            WHEN timeout > 0 THEN
+                'Allow a run more time (measure.timeout_s) if it was still training, else fix the cause of the hang; '
+                || 'then '
+            WHEN kinds[1].n = 0 AND kinds[3].n > 0 THEN ''  -- someone stopped the session: nothing is wrong
+            ELSE 'Read the log in the run''s folder and fix the cause; then '
+        END,
         session_id
     ) AS advice,
     if(

@@ -311,6 +311,14 @@ def test_planned_runs_without_a_result_are_named(said):
     assert "ddp 1x2, ddp 1x4: 6 missing: planned, and left no result" in said["terminal"]
 
 
+@stored_as(
+    Case(name="ddp", step_ms={1: 10.0, 2: 6.0}, statuses={(1, 2): "interrupted", (2, 2): "interrupted"})
+)
+def test_a_session_that_someone_stopped_has_no_cause_to_fix(said):
+    advice = said["findings"]["runs_not_ok"]["advice"]
+    assert re.fullmatch(r"`bench suite --resume \S+` repeats only the runs that are not ok[.]", advice)
+
+
 ONE_BAD = {1: [100.0, 101.0, 200.0]}
 GOOD = {n: around(100.0 / n) for n in (2, 4, 8)}
 
