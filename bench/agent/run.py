@@ -148,15 +148,8 @@ def _store_what_the_probe_left(part: RunPart, outcome: RanksOutcome, scratch: Pa
             script = facts["script"]
             script |= script_rows.store_profile(scratch, writer, part.run, script["groups"])
             script_rows.store_selfcheck(scratch, writer, part.run, facts.pop("selfcheck"))
-            for step, seconds in script["pauses"] if rank == 0 else []:
-                evals.append(
-                    scratch / evals.FILE_NAME,
-                    step=step,
-                    epoch=None,
-                    val_loss=None,
-                    val_accuracy=None,
-                    elapsed_s=seconds,
-                )
+    if 0 in outcome.outcomes:  # one agent writes the table
+        script_rows.store_pauses(scratch, outcome.outcomes.values())
 
 
 def _facts_of_ranks(outcome: RanksOutcome) -> dict[str, Any]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bench.measure import rank_tables
+from bench.measure import evals, rank_tables
 from bench.measure.profile import collective_names
 from bench.measure.profile.collective_names import GroupEvent, NcclKernel
 from bench.measure.profile.profiled_step import (
@@ -42,6 +42,25 @@ def with_a_common_zero(ranks: list[StepRows]) -> list[StepRows]:
         words[:, 0] += rows.barrier_ns - zero_ns
         found.append(replace(rows, barrier_ns=zero_ns, words=words))
     return found
+
+
+def store_pauses(scratch: Path, outcomes: Iterable[Mapping[str, Any]]) -> None:
+    """Write the pauses before steps of a script as rows of `evals`. Any rank may validate or save alone: a row has the
+    longest pause of a rank."""
+    longest_s: dict[int, float] = {}
+    for facts in outcomes:
+        for step, seconds in facts.get("script", {}).get("pauses", ()):
+            longest_s[step] = max(seconds, longest_s.get(step, 0.0))
+    for step, seconds in sorted(longest_s.items()):
+        evals.append(
+            scratch / evals.FILE_NAME,
+            step=step,
+            epoch=None,
+            val_loss=None,
+            val_accuracy=None,
+            elapsed_s=None,
+            validation_s=seconds,
+        )
 
 
 def store_profile(

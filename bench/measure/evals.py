@@ -23,8 +23,8 @@ ROW = np.dtype(
         ("validation_s", "<f8"),
     ]
 )
-"""results.duckdb-schema/ describes the columns (table `evals`). An unknown epoch, an undefined accuracy and an unknown
-duration are NaN."""
+"""results.duckdb-schema/ describes the columns (table `evals`). An unknown epoch, an undefined accuracy and unknown
+times are NaN."""
 
 
 def append(
@@ -34,15 +34,16 @@ def append(
     epoch: float | None,
     val_loss: float | None,
     val_accuracy: float | None,
-    elapsed_s: float,
+    elapsed_s: float | None,
     validation_s: float | None = None,
 ) -> None:
     """Add the row of a validation, or, without a loss, of a pause in a script."""
     passes = np.nan if epoch is None else epoch
     accuracy = np.nan if val_accuracy is None else val_accuracy
     loss = UNKNOWN_LOSS if val_loss is None else val_loss
+    began = np.nan if elapsed_s is None else elapsed_s
     took = np.nan if validation_s is None else validation_s
-    row = np.array([(step, passes, loss, accuracy, elapsed_s, took)], dtype=ROW)
+    row = np.array([(step, passes, loss, accuracy, began, took)], dtype=ROW)
     with path.open("ab", buffering=0) as file:
         append_whole(file, row.tobytes())
 

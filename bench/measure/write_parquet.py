@@ -87,7 +87,7 @@ def write_evals(folder: Path, identity: dict[str, Any], rows: np.ndarray[Any, np
         return
     columns = {name: pa.array(np.ascontiguousarray(rows[name])) for name in evals.ROW.names or ()}
     columns["val_loss"] = pa.array(rows["val_loss"], mask=rows["val_loss"] == evals.UNKNOWN_LOSS)
-    for name in ("epoch", "val_accuracy", "validation_s"):
+    for name in ("epoch", "val_accuracy", "elapsed_s", "validation_s"):
         columns[name] = pa.array(rows[name], mask=np.isnan(rows[name]))
     _write(folder / "evals.parquet", _table("evals", columns), identity, [], {})
 

@@ -1,7 +1,9 @@
 -- One row per rank of an attempt, over its measured steps. The four phases of a rank add up to its step; means are over
 -- measured steps. A validation between two measured steps is not part of the span. This pause starts when the last rank
 -- finishes the step before it, and ends when this rank starts the step after it: waiting for the last rank counts as
--- part of the span, as in every step.
+-- part of the span, as in every step. In a script one rank may validate or save alone, while the others have begun the
+-- step after it and wait there. Its pause ends for all ranks when the last rank starts that step, and this wait counts
+-- neither in the span, nor in the step, nor in the longer of its forward and backward phases.
 WITH trained_steps AS NOT MATERIALIZED (
     SELECT * FROM steps WHERE kind IN ('warmup', 'measured')
 ),
@@ -18,22 +20,35 @@ borders AS (
 at_borders AS (
     SELECT
         session_id, run_id, attempt, rank, validated_step,
+        any_value(strategy) = 'script' AS is_script,
         max(start_ns + step_ns) FILTER (step < validated_step) AS end_ns,
-        max(start_ns) FILTER (step = validated_step) AS resumed_ns
+        max(start_ns) FILTER (step = validated_step) AS resumed_ns,
+        max(step_ns) FILTER (step = validated_step) AS resumed_step_ns,
+        max(forward_ns) FILTER (step = validated_step) AS resumed_forward_ns,
+        max(backward_ns) FILTER (step = validated_step) AS resumed_backward_ns
     FROM trained_steps
     JOIN borders USING (session_id, run_id, attempt, step)
+    JOIN runs USING (session_id, run_id, attempt)
     WHERE kind = 'measured'
     GROUP BY session_id, run_id, attempt, rank, validated_step
 ),
--- Null, and so ignored, if the warm-up ended with the validation.
+-- pause_ns: 0 if the warm-up ended with the validation, apart from a wait.
 each_pause AS (
     SELECT
-        session_id, run_id, attempt, rank,
-        resumed_ns - max(end_ns) OVER (PARTITION BY session_id, run_id, attempt, validated_step) AS pause_ns
+        *,
+        if(is_script, least(max(resumed_ns) OVER of_pause - resumed_ns, resumed_step_ns), 0) AS waited_ns,
+        resumed_ns + waited_ns - coalesce(max(end_ns) OVER of_pause, resumed_ns) AS pause_ns,
+        coalesce(resumed_backward_ns >= resumed_forward_ns, resumed_forward_ns IS NULL) AS waits_in_backward
     FROM at_borders
+    WINDOW of_pause AS (PARTITION BY session_id, run_id, attempt, validated_step)
 ),
 pauses AS (
-    SELECT session_id, run_id, attempt, rank, sum(pause_ns)::BIGINT AS pauses_ns
+    SELECT
+        session_id, run_id, attempt, rank,
+        sum(pause_ns)::BIGINT AS pauses_ns,
+        sum(waited_ns)::BIGINT AS waited_ns,
+        sum(if(waits_in_backward, 0, least(waited_ns, resumed_forward_ns))) AS waited_in_forward_ns,
+        sum(if(waits_in_backward, least(waited_ns, resumed_backward_ns), 0)) AS waited_in_backward_ns
     FROM each_pause
     GROUP BY session_id, run_id, attempt, rank
 ),
@@ -107,10 +122,10 @@ over_steps AS (
         any_value(waits_are_known) AS waits_are_known,
         coalesce(sum(steps) FILTER (kind = 'measured'), 0)::INTEGER AS measured_steps,
         max(last_ns) FILTER (kind = 'measured') - min(first_ns) FILTER (kind = 'measured') AS first_to_last_ns,
-        sum(step_ns) FILTER (kind = 'measured') / measured_steps AS step_ns_mean,
+        sum(step_ns) FILTER (kind = 'measured') AS all_step_ns,
         sum(data_ns) FILTER (kind = 'measured') / measured_steps AS data_ns_mean,
-        sum(forward_ns) FILTER (kind = 'measured') / measured_steps AS forward_ns_mean,
-        sum(backward_ns) FILTER (kind = 'measured') / measured_steps AS backward_ns_mean,
+        sum(forward_ns) FILTER (kind = 'measured') AS all_forward_ns,
+        sum(backward_ns) FILTER (kind = 'measured') AS all_backward_ns,
         sum(optimizer_ns) FILTER (kind = 'measured') / measured_steps AS optimizer_ns_mean,
         max(allocated_peak) AS memory_allocated_bytes_peak,
         max(reserved_peak) AS memory_reserved_bytes_peak,
@@ -123,8 +138,11 @@ over_steps AS (
 ),
 final AS (
     SELECT
-        over_steps.* EXCLUDE (first_to_last_ns, waits_are_known),
+        over_steps.* EXCLUDE (first_to_last_ns, waits_are_known, all_step_ns, all_forward_ns, all_backward_ns),
         first_to_last_ns - coalesce(pauses_ns, 0) AS span_ns,
+        (all_step_ns - coalesce(waited_ns, 0)) / measured_steps AS step_ns_mean,
+        (all_forward_ns - coalesce(waited_in_forward_ns, 0)) / measured_steps AS forward_ns_mean,
+        (all_backward_ns - coalesce(waited_in_backward_ns, 0)) / measured_steps AS backward_ns_mean,
         floor_rise AS memory_growth_bytes_per_step,
         floor_rise > 0 AND mean_rise > 0 AND floor_rise * measured_steps >= 0.01 * memory_allocated_bytes_mean
             AS memory_grows,  -- whether floor and mean rise in every sixth, by 1 % in all; null below 8 readings

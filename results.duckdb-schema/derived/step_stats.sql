@@ -1,7 +1,7 @@
 -- One row per step of an attempt, over its ranks. The step time at step s is E(s) - E(s-1), where E is the latest end
 -- over ranks, so that step times add up to the span. (The median of per-step maxima over ranks would be biased by the
 -- number of ranks alone.) At the start of a kind of step or after a validation, a pause and a barrier precede the step,
--- so its time starts at its earliest rank.
+-- so its time starts at its earliest rank; in a script, where one rank may validate alone, at its last rank.
 WITH waiting_runs AS (
     SELECT session_id, run_id, attempt, strategy FROM runs WHERE world_size > 1
 ),
@@ -9,7 +9,8 @@ with_waits AS (
     SELECT
         steps.*,
         before_wait_of(strategy, data_ns, forward_ns) AS before_wait_ns,
-        before_wait_of(strategy, 0, forward_ns) AS before_wait_ns_without_data
+        before_wait_of(strategy, 0, forward_ns) AS before_wait_ns_without_data,
+        CASE strategy WHEN 'script' THEN start_ns END AS script_start_ns
     FROM steps
     LEFT JOIN waiting_runs USING (session_id, run_id, attempt)
 ),
@@ -18,6 +19,7 @@ over_ranks AS (
         session_id, run_id, attempt, step, kind,
         count(*)::INTEGER AS ranks,
         min(start_ns) AS start_ns,
+        coalesce(max(script_start_ns), min(start_ns)) AS resumed_ns,
         max(start_ns + step_ns) AS end_ns,
         min(step_ns) AS rank_step_ns_min,
         avg(step_ns) AS rank_step_ns_mean,
@@ -49,10 +51,11 @@ validated_steps AS (
 ),
 final AS (
     SELECT
-        with_previous.* EXCLUDE (previous_end_ns, previous_step)
+        with_previous.* EXCLUDE (resumed_ns, previous_end_ns, previous_step)
         REPLACE (CASE WHEN nonfinite_losses = 0 THEN loss END AS loss),
         end_ns - CASE
             WHEN previous_step = step - 1 AND validated_step IS NULL THEN previous_end_ns
+            WHEN validated_step IS NOT NULL THEN resumed_ns
             ELSE start_ns
         END AS step_ns  -- E(s) - E(s-1)
         -- step: 0-based

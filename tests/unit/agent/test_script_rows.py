@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from bench.agent import script_rows
+from bench.measure import evals
 from bench.measure.rank_tables import Writer
 from bench.records.run_spec import MeasureSpec
 from tests.unit.workloads.runs import spec
@@ -39,3 +40,9 @@ def test_without_the_kernels_of_a_gpu_its_communication_is_not_known(
     assert ("no kernels" in found.get("profile_problem", "")) is not is_known
     assert bool(list(tmp_path.glob("profile.node*"))) is is_known
     assert list(tmp_path.glob("profile_groups.node*"))  # torch counts the calls of a group itself
+
+
+def test_a_pause_is_that_of_the_rank_with_the_longest(tmp_path: Path) -> None:
+    paused: list[list[tuple[int, float]]] = [[(9, 0.5)], [(9, 0.75), (4, 0.25)]]
+    script_rows.store_pauses(tmp_path, [{}, *({"script": {"pauses": of_rank}} for of_rank in paused)])
+    assert [(row["step"], row["validation_s"]) for row in evals.read(tmp_path)] == [(4, 0.25), (9, 0.75)]

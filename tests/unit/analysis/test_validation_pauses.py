@@ -96,6 +96,29 @@ def test_waiting_for_the_last_rank_belongs_to_the_span_and_the_validation_does_n
     assert spans == [(22 + 20) * MS, (22 + 23) * MS]
 
 
+def _alone(folder):
+    """Rank 0 validates before steps 2 and 4, for 90 and 45 ms. Rank 1 has begun the step, and waits in it."""
+    step_ms = np.array([[10, 10, 10, 10, 10, 10], [10, 10, 100, 10, 55, 10]])
+    start_ms = np.array([[0, 10, 110, 120, 175, 185], [0, 10, 20, 120, 130, 185]])
+    _rewrite(folder / "script.1x2.r0" / "steps.node0.parquet", step_ms * MS, start_ms * MS)
+
+
+@asks(
+    session_of(
+        case("script", strategy="script", steps=4, validate_every=2, validation_ms=9.0),
+        changed=_alone,
+    )
+)
+def test_a_validation_of_one_rank_of_a_script_is_in_no_figure_of_the_others(ask):
+    steps = ask("SELECT step_ns FROM step_stats WHERE kind = 'measured' ORDER BY step")
+    assert [row["step_ns"] for row in steps] == [10 * MS] * 4
+    ranks = ask("SELECT rank, span_ns, step_ns_mean, forward_ns_mean FROM run_rank_stats ORDER BY rank")
+    assert ranks == [
+        {"rank": rank, "span_ns": 40 * MS, "step_ns_mean": 10 * MS, "forward_ns_mean": 10 * MS}
+        for rank in (0, 1)
+    ]
+
+
 def _rewrite(path, step_ns, start_ns):
     """`step_ns` and `start_ns`: [ranks, steps]; all of a step is forward."""
     metadata, table = pq.read_schema(path).metadata, pq.read_table(path)
