@@ -11,34 +11,10 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 
-class _AfterTorch:
-    """A finder that lets the probe begin right after torch is imported, and then leaves.
+def _begin(_torch):
+    import bench_probe.record
 
-    It stays if the script only asks where torch is."""
-
-    is_asking = False
-
-    def find_spec(self, name, _path=None, _target=None):
-        if name != "torch" or self.is_asking:
-            return None
-        self.is_asking = True
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self.is_asking = False
-        if spec is not None and spec.loader is not None:
-            load = spec.loader.exec_module
-
-            def exec_module(module):
-                if self in sys.meta_path:
-                    sys.meta_path.remove(self)
-                load(module)
-                import bench_probe.record
-
-                bench_probe.record.begin()
-
-            spec.loader.exec_module = exec_module
-        return spec
+    bench_probe.record.begin()
 
 
 def _run_the_hidden_one():
@@ -50,5 +26,7 @@ def _run_the_hidden_one():
 
 
 if os.environ.get("BENCH_PROBE"):
-    sys.meta_path.insert(0, _AfterTorch())
+    from bench_probe.imports import after_import
+
+    after_import("torch", _begin)
 _run_the_hidden_one()

@@ -47,8 +47,8 @@ class Counting:
             if source[0] or not (self.is_source_known or has_pause):
                 recorder.seen.add("data")
                 step.spans.append(("data", begin, end))
-                examples += loaded_examples
-                tokens += loaded_tokens
+                examples += loaded_examples or 0
+                tokens += loaded_tokens or 0
             elif has_pause:  # the first batch of a validation comes before its first forward pass
                 step.outside.append((begin, end))
         if step.kind == MEASURED:
@@ -73,9 +73,9 @@ class Counting:
 def _loops(loads):
     """Begin and end of each loop over a DataLoader whose batches are not trained on: two or more in a row."""
     spans = {}
-    for source, begin, end, *_ in loads:
+    for source, begin, end, examples, _ in loads:
         first, _, number = spans.get(id(source), (begin, end, 0))
-        spans[id(source)] = (first, end, number + 1)
+        spans[id(source)] = (first, end, number + (examples is not None))
     return [(begin, end) for begin, end, number in spans.values() if number > 1]
 
 

@@ -10,11 +10,19 @@ import threading
 import torch
 from bench_probe import losses
 from bench_probe.batches import count, digest, has_gradient
+from bench_probe.imports import after_import
 from bench_probe.spans import Span
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 """Whether torch.compile reads the code that asks, instead of running it."""
+
+
+_SAVING = {
+    "torch.distributed.checkpoint.state_dict_saver": ("save", "async_save", "save_state_dict"),
+    "safetensors.torch": ("save_file",),
+}
+"""Functions that write checkpoints, in modules that `import torch` does not import."""
 
 
 def install(recorder):
@@ -26,6 +34,8 @@ def install(recorder):
     )
     torch.autograd.backward = _around_backward(recorder, torch.autograd.backward)
     torch.save = _left_out(recorder, torch.save)
+    for module, names in _SAVING.items():
+        after_import(module, functools.partial(_leave_out, recorder, names))
     torch.compile = _around_compile(recorder, torch.compile)
     torch.jit.script = _without_hooks(recorder, torch.jit.script)
     profile = torch.profiler.profile
@@ -33,6 +43,7 @@ def install(recorder):
     graph = torch.cuda.CUDAGraph
     graph.capture_begin = _begins_capture(recorder, graph.capture_begin)
     graph.capture_end = _ends_capture(recorder, graph.capture_end)
+    loaders.DataLoader.__iter__ = _around_start(recorder, loaders.DataLoader.__iter__)
     iterator = loaders._BaseDataLoaderIter
     iterator.__next__ = _around_load(recorder, iterator.__next__)
     for scaler in {
@@ -72,6 +83,25 @@ def _around_backward(recorder, backward):
     return call
 
 
+def _around_start(recorder, start):
+    """The start of a DataLoader's workers belongs to its batches."""
+
+    @functools.wraps(start)
+    def call(loader):
+        if not recorder.is_mine() or recorder.depth:
+            return start(loader)
+        begin = recorder.device.mark()
+        iterator = start(loader)
+        recorder.step.loads.append((_source_of(iterator), begin, recorder.device.mark(), None, None))
+        return iterator
+
+    return call
+
+
+def _source_of(iterator):
+    return vars(iterator).setdefault("_bench_is_trained_on", [False])
+
+
 def _around_load(recorder, load):
     @functools.wraps(load)
     def call(iterator):
@@ -84,7 +114,7 @@ def _around_load(recorder, load):
             batch = load(iterator)
         finally:
             recorder.depth -= 1
-            source = vars(iterator).setdefault("_bench_is_trained_on", [False])
+            source = _source_of(iterator)
             if batch is None and recorder.is_mine():  # no batch is left
                 recorder.step.loads.append((source, begin, recorder.device.mark(), 0, 0))
         if not recorder.is_mine():  # meanwhile another thread has begun to train
@@ -110,6 +140,12 @@ def _left_out(recorder, function):
                 recorder.step.outside.append((begin, recorder.device.mark()))
 
     return call
+
+
+def _leave_out(recorder, names, module):
+    for name in names:
+        if hasattr(module, name):  # torch 2.0 has fewer
+            setattr(module, name, _left_out(recorder, getattr(module, name)))
 
 
 def _without_hooks(recorder, compiler):

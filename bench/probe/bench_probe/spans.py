@@ -39,7 +39,8 @@ class Step:
         self.outside = []
         """Begin and end of spans that belong to no step."""
         self.loads = []
-        """Each batch of a DataLoader: the flag of its iterator, begin, end, examples, tokens."""
+        """Each batch of a DataLoader: the flag of its iterator, begin, end, examples, tokens. Examples and tokens are
+        null for the start of the iterator."""
         self.losses = []
 
 

@@ -296,6 +296,54 @@ def test_validation_of_the_module_inside_of_a_wrapper_belongs_to_no_step(run: Ru
     assert (step, seconds >= 0.2) == (4, True)
 
 
+def test_the_start_of_a_loader_is_loading_data_or_a_part_of_the_validation(run: Run) -> None:
+    found = run("""
+        import time
+        class Slow:
+            def __init__(self, seconds):
+                self.seconds = seconds
+            def __iter__(self):
+                time.sleep(self.seconds)
+                return iter([range(8)] * 5)
+        training, validation = DataLoader(data, batch_sampler=Slow(0.2)), DataLoader(data, batch_sampler=Slow(0.4))
+        for epoch in range(5):
+            for batch, target in training:
+                nn.functional.cross_entropy(net(batch), target).backward()
+                optimizer.step()
+            with torch.no_grad():
+                for batch, _ in validation:
+                    net(batch)
+    """)
+    assert found.code == 0, found.log
+    pauses = dict(found.script["pauses"])
+    assert [*pauses] == [4, 9]  # every fifth step, and the first is not recorded
+    assert min(pauses.values()) >= 0.4
+    waited = [step for step, data_ns in enumerate(found.column("data_ns")) if data_ns >= 200_000_000]
+    assert waited == [4, 9]
+    assert found.script["batch"] == 8
+
+
+@pytest.mark.parametrize(
+    "call", ["torch.save({}, 'x')", "dcp.save({}, checkpoint_id='x')", "save_file({}, 'x')"]
+)
+def test_writing_a_checkpoint_belongs_to_no_step(run: Run, call: str) -> None:
+    found = run(f"""
+        import os, tempfile
+        import torch.distributed.checkpoint as dcp
+        from safetensors.torch import save_file
+        os.chdir(tempfile.mkdtemp())
+        for step, (batch, target) in enumerate(DataLoader(data, batch_size=8)):
+            nn.functional.cross_entropy(net(batch), target).backward()
+            optimizer.step()
+            if step == 5:
+                {call}
+    """)
+    assert found.code == 0, found.log
+    ((step, seconds),) = found.script["pauses"]
+    assert step == 5
+    assert seconds > 0
+
+
 def test_gradient_scaler(run: Run) -> None:
     found = run("""
         scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
