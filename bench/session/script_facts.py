@@ -95,6 +95,11 @@ def _obtained(phase: str, facts: Mapping[str, Any], seen: str | None) -> str:
     return ", ".join(filter(None, (seen, marked))) or "not known"
 
 
+def _loader(workers: int | None, starts: int) -> dict[str, str]:
+    """Workers of the DataLoader, and how often they started in the measured steps; nothing without a DataLoader."""
+    return {} if workers is None else {"loader_workers": str(workers), "loader_starts": str(starts)}
+
+
 def _recorded_by(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, str]:
     """How each figure was obtained, in a few words."""
     own, options = facts["is_scripts_own"], spec.workload_options
@@ -117,6 +122,7 @@ def _recorded_by(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, str]:
         "data": _obtained("data", facts, "DataLoader" if "data" in seen else None),
         "forward": _obtained("forward", facts, f"calls of {models}" if "forward" in seen else None),
         "backward": _obtained("backward", facts, "torch.autograd.backward" if backward else None),
+        **_loader(**facts["loader"]),
         "examples": examples,
         "skipped_steps": str(facts["counts"]["skipped"]),
         "torch": facts["torch"],

@@ -19,7 +19,9 @@ each_run AS (
         data_ns_added / 1e6 AS run_data_ms,
         step_ns_mean / 1e6 AS run_step_ms,
         sharding,
-        try_cast(config->>'$.data.workers' AS INTEGER) AS loaders
+        -- The configuration of a script says nothing of its loader.
+        try_cast(coalesce(recorded_by->>'$.loader_workers', config->>'$.data.workers') AS INTEGER) AS loaders,
+        try_cast(recorded_by->>'$.loader_starts' AS INTEGER) AS starts
     FROM ok_runs
     JOIN run_part_stats USING (session_id, run_id, attempt)
     JOIN runs USING (session_id, run_id, attempt)
@@ -32,6 +34,7 @@ over_repeats AS (
         avg(run_data_ms) AS data_ms,
         avg(run_step_ms) AS step_ms,
         min(loaders) AS loaders,
+        min(starts) AS starts,
         any_value(device_type) AS device_type,
         any_value(sharding) AS sharding,
         -- On a CPU, the rank's own threads need cores, too.
@@ -71,8 +74,14 @@ SELECT
             WHEN loaders = 0 THEN 'each rank loads its own data and does not compute meanwhile'
             ELSE format('each rank has {} loader process{}', loaders, if(loaders > 1, 'es', ''))
         END
+        || if(starts > 0, format(', started again {} time{} in the measured steps', starts, if(starts > 1, 's', '')), '')
     ) AS evidence,
     if(
+        starts > 0,
+        'First keep the loader processes from epoch to epoch, with persistent_workers=True in the DataLoader. ',
+        ''
+    )
+    || if(
         enough <= 16,
         format(
             'Use {} loader process{} per rank (data.workers){}; ',
@@ -88,7 +97,7 @@ SELECT
             'memory.' AS advice,
     CASE
         WHEN free_cores < 1 THEN 'The ranks leave no cores for loading: use fewer ranks or threads.'
-        WHEN free_cores < least(enough, 16) THEN format('A rank has {} cores for loading.', free_cores)
+        WHEN free_cores < least(enough, 16) THEN format('A rank has {} core{} for loading.', free_cores, if(free_cores > 1, 's', ''))
     END AS alternatives,
     option_of(case_name, 'data.workers', least(enough, 16)::INTEGER) AS options
 FROM found

@@ -77,7 +77,7 @@ SELECT
         'take more repeats: more steps do not make the repeats agree.',
         'measure more steps, four times as many for half the variation; if a few steps are much longer than all '
         'others, check whether measure.garbage_collection=frozen removes them; if the steps differ by themselves, as '
-        'in a GAN that trains its generator in every fifth step, measure whole cycles.'
+        'at the start of an epoch, or in a GAN that trains its generator in every fifth step, measure whole cycles.'
     ) AS advice,
     CASE
         WHEN repeats_vary THEN format('--repeats {}', 2 * judged.repeats)

@@ -17,8 +17,10 @@ class Counting:
         self.taken = self.validations = self.skipped = 0
         """Steps that were recorded, that held a validation, and that GradScaler skipped."""
         self.source = None
-        """A list that holds whether the batches of the iterator that has loaded last are trained on."""
+        """The Source that has loaded last."""
         self.is_source_known = False
+        self.workers, self.starts = None, 0
+        """Workers of the DataLoader that is trained on, and how often they have started again in the measured steps."""
         self.examples_from = None
         """The origin of the examples: bench_probe.step, loader, model, or compiled."""
         self.digest = None
@@ -40,11 +42,13 @@ class Counting:
         if self.wants_digest:
             self.digest, self.wants_digest = step.digest, False
         if self.is_source_known and len(step.loads) > 1:
-            step.validations += _loops([load for load in step.loads if not load[0][0]])
+            step.validations += _loops([load for load in step.loads if not load[0].is_trained_on])
         has_pause = bool(step.validations) and self._has_pause(step)
         examples = tokens = 0
         for source, begin, end, loaded_examples, loaded_tokens in step.loads:
-            if source[0] or not (self.is_source_known or has_pause):
+            if source.is_trained_on or not (self.is_source_known or has_pause):
+                self.workers = source.workers
+                self.starts += step.kind == MEASURED and loaded_examples is None and source.starts_again
                 recorder.seen.add("data")
                 step.spans.append(("data", begin, end))
                 examples += loaded_examples or 0

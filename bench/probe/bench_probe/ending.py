@@ -110,6 +110,7 @@ class Ending:
                 "models": [type(root).__name__ for root in recorder.models.roots],
                 "seen": sorted(recorder.seen),
                 "examples_from": counting.examples_from,
+                "loader": {"workers": counting.workers, "starts": counting.starts},
                 "counts": {**counts, "skipped": counting.skipped},
                 "batch": rows.batches.most_common(1)[0][0] if rows and rows.batches else None,
                 "digest": counting.digest,

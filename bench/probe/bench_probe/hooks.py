@@ -11,7 +11,7 @@ import torch
 from bench_probe import losses
 from bench_probe.batches import count, digest, has_gradient
 from bench_probe.imports import after_import
-from bench_probe.spans import Span
+from bench_probe.spans import Source, Span
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
@@ -68,7 +68,7 @@ def _around_backward(recorder, backward):
             recorder.seen.add("backward")
             losses.note_all(recorder, tensors)
             if recorder.counting.source is not None:
-                recorder.counting.source[0] = recorder.counting.is_source_known = True
+                recorder.counting.source.is_trained_on = recorder.counting.is_source_known = True
         outer, recorder.in_backward = recorder.in_backward, True
         try:
             with Span(recorder, "backward"):
@@ -99,7 +99,9 @@ def _around_start(recorder, start):
 
 
 def _source_of(iterator):
-    return vars(iterator).setdefault("_bench_is_trained_on", [False])
+    if not hasattr(iterator, "_bench_source"):
+        iterator._bench_source = Source(iterator)
+    return iterator._bench_source
 
 
 def _around_load(recorder, load):

@@ -39,9 +39,20 @@ class Step:
         self.outside = []
         """Begin and end of spans that belong to no step."""
         self.loads = []
-        """Each batch of a DataLoader: the flag of its iterator, begin, end, examples, tokens. Examples and tokens are
+        """Each batch of a DataLoader: its Source, begin, end, examples, tokens. Examples and tokens are
         null for the start of the iterator."""
         self.losses = []
+
+
+class Source:
+    """An iterator of a DataLoader."""
+
+    is_trained_on = False
+
+    def __init__(self, iterator):
+        self.workers = iterator._num_workers
+        self.starts_again = self.workers > 0 and not iterator._persistent_workers
+        """Whether the next iterator of the DataLoader has workers of its own."""
 
 
 class Span:

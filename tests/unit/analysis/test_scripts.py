@@ -164,6 +164,26 @@ def test_advice_to_a_script_names_no_key_of_a_suite(stored: Stored) -> None:
         assert row["options"] is None
 
 
+def _three_workers(session: Path) -> None:
+    for run in session.glob("*/run.json"):
+        value = json.loads(run.read_text())
+        value["outcome"]["recorded_by"] = json.dumps({"loader_workers": "3", "loader_starts": "2"})
+        run.write_text(json.dumps(value))
+
+
+@loads(script({1: 64, 2: 128}, shares=(0.6, 0.2, 0.1, 0.1), changed=_three_workers))
+def test_advice_on_a_loader_counts_the_workers_that_the_script_has(stored: Stored) -> None:
+    found = stored.ask(
+        "SELECT evidence, advice FROM findings WHERE session_id = $session AND finding = 'data_bound'"
+    )
+    assert found
+    for row in found:
+        assert (
+            "each rank has 3 loader processes, started again 2 times in the measured steps" in row["evidence"]
+        )
+        assert row["advice"].startswith("First keep the loader processes from epoch to epoch")
+
+
 def small_batch(words: list[str], verb: str) -> Write:
     case = Case(
         name="script", step_ms={1: [4.9, 5.0, 5.1], 2: [7.9, 8.0, 8.1]}, scaling="weak", batch=32,

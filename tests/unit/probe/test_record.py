@@ -296,6 +296,23 @@ def test_validation_of_the_module_inside_of_a_wrapper_belongs_to_no_step(run: Ru
     assert (step, seconds >= 0.2) == (4, True)
 
 
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_workers_of_the_training_that_start_again_in_an_epoch_are_counted(run: Run, is_kept: bool) -> None:
+    found = run(f"""
+        few = torch.utils.data.Subset(data, range(40))
+        training = DataLoader(few, batch_size=8, num_workers=2, persistent_workers={is_kept})
+        for epoch in range(5):
+            for batch, target in training:
+                nn.functional.cross_entropy(net(batch), target).backward()
+                optimizer.step()
+            with torch.no_grad():
+                for batch, _ in DataLoader(data, batch_size=400, num_workers=1):
+                    net(batch)
+    """)
+    assert found.code == 0, found.log
+    assert found.script["loader"] == {"workers": 2, "starts": 0 if is_kept else 1}
+
+
 def test_the_start_of_a_loader_is_loading_data_or_a_part_of_the_validation(run: Run) -> None:
     found = run("""
         import time
@@ -320,6 +337,7 @@ def test_the_start_of_a_loader_is_loading_data_or_a_part_of_the_validation(run: 
     assert min(pauses.values()) >= 0.4
     waited = [step for step, data_ns in enumerate(found.column("data_ns")) if data_ns >= 200_000_000]
     assert waited == [4, 9]
+    assert found.script["loader"] == {"workers": 0, "starts": 0}
     assert found.script["batch"] == 8
 
 
