@@ -130,7 +130,8 @@ class Machine:
         if any(used):
             ours = ", ".join(sorted({one.session_id for runs in used for one in runs}))
             others = "" if all(used) else f"; of other cases {computation}"
-            computation = f"as measured on one rank in {ours}{others}"
+            same = ", with as many examples on each rank as there" if of_scripts else ""
+            computation = f"as measured on one rank in {ours}{same}{others}"
         return (
             f"network: {network}",
             f"computation: {computation}",

@@ -64,7 +64,7 @@ class Prediction:
             "strategy": spec.strategy,
             "scaling": spec.scaling,
             "device_type": spec.device_type,
-            "precision": spec.train.precision,
+            "precision": None if spec.runs_a_script else spec.train.precision,
             "world_size": spec.world_size,
             "nodes": spec.nodes,
             "ranks_per_node": spec.ranks_per_node,

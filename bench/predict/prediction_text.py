@@ -21,7 +21,9 @@ def lines(predictions: Sequence[Prediction]) -> list[str]:
     for _, one_case in groupby(predictions, key=lambda one: one.spec.case_name):
         sizes = list(one_case)
         spec = sizes[0].spec
-        head = f"{spec.case_name}: {label(spec.strategy)} on {spec.device_type}, {spec.train.precision}"
+        head = f"{spec.case_name}: {label(spec.strategy)} on {spec.device_type}"
+        if not spec.runs_a_script:  # a script alone knows its precision
+            head += f", {spec.train.precision}"
         if sizes[0].parameters is not None:
             head += f", {sizes[0].parameters:,} parameters"
         known = [one for one in sizes if one.memory is not None]

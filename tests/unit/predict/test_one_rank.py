@@ -11,6 +11,7 @@ from bench import strategies
 from bench.predict.machine import Machine, Measured
 from bench.predict.one_rank import OneRank, Phases, phases_of
 from bench.records.run_spec import RunSpec
+from bench.records.vocabulary import SCRIPT
 from tests.factory import Case, specs
 
 
@@ -95,3 +96,17 @@ def test_only_sessions_whose_runs_are_used_are_named() -> None:
     both = machine.sources("cpu", [ours, unmeasured])[1]
     assert both.startswith("computation: as measured on one rank in s; of other cases not known; measure")
     assert machine.sources("cpu", [unmeasured])[1].startswith("computation: not known; measure")
+
+
+def test_the_examples_of_a_script_are_taken_to_be_those_that_were_measured() -> None:
+    spec = dataclasses.replace(spec_of("ddp", 2, 8), workload=SCRIPT)
+    used = dataclasses.replace(measured("ddp", 8, 3.0, 1.0), spec=spec)
+    machine = Machine(
+        fabrics={"cpu": None},
+        measured={"cpu": Measured(ranks=(used,))},
+        given_tflops=None,
+        given_memory_bytes=None,
+        cpus_per_node=2,
+    )
+    said = "computation: as measured on one rank in s, with as many examples on each rank as there"
+    assert machine.sources("cpu", [spec])[1] == said

@@ -7,6 +7,7 @@ import dataclasses
 from bench.predict.predict import Prediction
 from bench.predict.prediction_text import lines
 from bench.predict.step_time import StepTime
+from bench.records.vocabulary import SCRIPT
 from tests.factory import Case, specs
 
 
@@ -43,6 +44,13 @@ def test_a_step_that_may_be_shorter_gives_a_lower_bound_or_none() -> None:
     bounded = size(2, 1.0, is_upper_bound=True)
     assert speedups(size(1, 1.0), bounded) == ["speedup over 1 rank: at least 1 on 2 (efficiency 50 %)"]
     assert speedups(bounded, size(4, 1.0)) == []
+
+
+def test_the_precision_of_a_script_is_not_known() -> None:
+    suites = size(2, 1.0)
+    scripts = dataclasses.replace(suites, spec=dataclasses.replace(suites.spec, workload=SCRIPT))
+    assert [lines([one])[0] for one in (suites, scripts)] == ["case: ddp on cpu, fp32", "case: ddp on cpu"]
+    assert [one.to_json()["precision"] for one in (suites, scripts)] == ["fp32", None]
 
 
 def test_one_size_has_no_speedup() -> None:
