@@ -17,14 +17,14 @@ def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> list[Row]:
 
 
 def sentences(differing: Iterable[Row]) -> Iterator[str]:
-    """The sentences, without values and without untrusted text; none if all runs were made alike. `differing` has
+    """The sentences, without values and without untrusted text; none if nothing differs. `differing` has
     `key` and `class` of every fact that differs."""
     rows = list(differing)
     keys = sorted({_plain(row["key"]) for row in rows if row["class"] == "must_equal"})
     if keys:
         yield (
-            f"Runs of this session were not made alike; they differ in {', '.join(keys)}. Speedups and intervals "
-            "include these differences."
+            f"Runs of this session differ in what must be equal: {', '.join(keys)}. Speedups and intervals include "
+            "these differences."
         )
     if any(row["key"] == "nodes" for row in rows):
         yield (

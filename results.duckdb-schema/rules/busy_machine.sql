@@ -1,7 +1,7 @@
 -- title: The machine was busy with other work
 -- severity: warning
 -- meaning: While the ranks ran, other processes used their CPUs. Any time of this session may include waiting for
---   them: an efficiency may be too low, or above 100 % because the baseline waited most.
+--   them. An efficiency may be too low, or above 100 % because the baseline waited most.
 --
 -- Fires if other processes used 10 % or more of the ranks' CPUs, in the mean over the ok runs (other_work). The share
 -- comes from the samples; sessions without it have no such finding.

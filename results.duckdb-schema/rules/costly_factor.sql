@@ -1,11 +1,11 @@
 -- title: One factor costs most of the time to the target
 -- severity: notice
--- meaning: Time to a target is examples needed ÷ throughput ÷ share of the clock spent training. More workers, or larger
---   batches, change all three: throughput alone does not say how much sooner the target is reached.
+-- meaning: The time to a target is the examples needed ÷ throughput ÷ share of the clock spent training. More workers
+--   or larger batches change all three, so throughput alone does not say how much sooner the target is reached.
 --
--- Fires if the repeats tell which factor costs most from the baseline to the largest size: its interval lies below 1
--- and below those of the other two (`costs_most` of target_efficiency). If several sizes of a strategy have the
--- same baseline, the one with the most workers, then with the largest batch, is judged. Does not fire without
+-- Fires if the repeats show which factor costs most from the baseline to the largest size: its interval is below 1 and
+-- below those of the other two (`costs_most` of target_efficiency). If several sizes of a strategy have the same
+-- baseline, the rule judges the one with the most workers, then with the largest batch. Does not fire without
 -- intervals, nor on more ranks than slots.
 WITH largest AS (
     SELECT *
@@ -45,8 +45,8 @@ SELECT
             'Tune the learning rate for this batch, or keep the baseline''s global batch and divide it among the '
             'workers: a larger batch learns less from each example.'
         WHEN 'share' THEN
-            'Validate less often or on fewer examples, and look at the start-up: the steps themselves are not what '
-            'costs most.'
+            'Validate less often or on fewer examples, and shorten the start-up: the steps themselves do not '
+            'cost most.'
     END AS advice
 FROM worded
 LEFT JOIN other_work USING (session_id)

@@ -5,7 +5,8 @@
 --
 -- Fires if waiting for data delays the step by more than a tenth of its duration, by the lower end of the interval if
 -- there is one: MLPerf Storage requires accelerators to be busy for nine tenths of the time. The advised number of
--- loader processes can load a batch within the rest of a step, if a batch takes a process as long as now.
+-- loader processes can load a batch within the rest of a step, if each process takes as long for a batch as it does
+-- now.
 WITH ok_runs AS (
     SELECT session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads, world_size, device_type
     FROM run_summary

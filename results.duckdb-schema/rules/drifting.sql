@@ -1,11 +1,11 @@
 -- title: Step times drift
 -- severity: notice
--- meaning: The measured steps had not settled: their first half takes a different time than the second half. The result
---   depends on how long was measured, and a longer training would have a different one.
+-- meaning: The measured steps had not settled: their first half takes a different time than the second half. The
+--   result depends on the number of measured steps, and a longer training would have a different one.
 --
--- Fires if the mean step times of the two halves of a run's measured steps differ by more than 2 % with the whole
--- interval over ok repeats (Student's t on the logarithm of the ratio). With one repeat there is no interval: it is
--- likely from 20 steps on if the difference is above 5 % and above 4 standard errors of the steps.
+-- Fires if the mean step times of the two halves of a run's measured steps differ by more than 2 %, with the whole
+-- interval over ok repeats above that (Student's t on the logarithm of the ratio). One repeat has no interval: the
+-- finding is then likely, from 20 steps on, if the difference is above 5 % and above 4 standard errors of the steps.
 WITH halves AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,

@@ -1,11 +1,11 @@
 -- title: Fastest mesh
 -- severity: notice
--- meaning: The same training can be divided among the same ranks by data, tensor or pipeline parallelism. Which way is
---   fastest depends on the model, the batch and the network, so the answer holds for these alone.
+-- meaning: The same training can be divided among the same ranks by data, tensor or pipeline parallelism. The fastest
+--   way depends on the model, the batch and the network, so the answer holds for these alone.
 --
--- Fires on the fastest of several cases that train the same on as many ranks, one of which uses tensor, pipeline,
--- expert or context parallelism. It is shown if it is faster than each other one beyond noise, for all of them
--- together; else likely, and then only if it is 5 % faster than the next.
+-- Fires on the fastest of several cases that train the same on as many ranks, if one of them uses tensor, pipeline,
+-- expert or context parallelism. The finding is shown if the case is faster than each other one beyond noise, for all
+-- of them together. Otherwise it is likely, and fires only if the case is 5 % faster than the next.
 WITH others AS (
     SELECT
         session_id, nodes, ranks_per_node, threads, fastest_case AS case_name,

@@ -1,13 +1,13 @@
 -- title: Idle pipeline stages
 -- severity: warning
--- meaning: While a pipeline fills and drains, ranks wait for work: with p ranks and m micro-batches of equal stages for
---   (p - 1) / (m + p - 1) of the time. More micro-batches, several stages per rank or the schedule zero_bubble shorten
---   it. Stages that take unequally long add to it, because all wait for the longest one.
+-- meaning: While a pipeline fills and drains, ranks wait for work. With p ranks and m micro-batches of equal stages,
+--   they wait for (p - 1) / (m + p - 1) of the time. More micro-batches, several stages per rank or the schedule
+--   zero_bubble shorten this. Unequal stages lengthen it, because all stages wait for the longest one.
 --
--- Fires if the ranks of a pipeline are idle for 10 % of its time or more, as a mean over its positions. It is shown if
--- the interval of the least idle position begins there too, else likely. The stages are called unequal if the longest
--- works 10 % more than the mean, and that explains more of the wait than filling and draining does. Ranks that share a
--- core wait for that, so an oversubscribed case is left out.
+-- Fires if the ranks of a pipeline are idle for 10 % of its time or more, as a mean over its positions. The finding is
+-- shown if the interval of the least idle position is above 10 % too, else likely. The stages are called unequal if
+-- the longest works 10 % more than the mean, and if that explains more of the wait than filling and draining does. An
+-- oversubscribed case is left out, because its ranks also wait for the core that they share.
 WITH pipelines AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,

@@ -1,8 +1,8 @@
 -- title: The ranks train independent copies of the model
 -- severity: critical
 -- meaning: In data parallelism all ranks combine their gradients in every step, and so train one model. Ranks that do
---   not are separate trainings. Their number of examples per second says nothing about a distributed training, so there
---   is neither speedup nor efficiency.
+--   not combine them are separate trainings. Their examples per second say nothing about a distributed training, so
+--   there is neither speedup nor efficiency.
 --
 -- Fires if the profiled steps of a script show no reduction of gradients over all ranks.
 SELECT

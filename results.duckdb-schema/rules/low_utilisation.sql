@@ -1,7 +1,8 @@
 -- title: The hardware is hardly used
 -- severity: warning
--- meaning: While the ranks have data and do not wait for each other, the device still does only a small part of what it
---   could: operations are too small for it, or start too late one after another. A faster device would not help.
+-- meaning: While the ranks have data and do not wait for each other, the device still does only a small part of the
+--   work that it could. Its operations are too small, or start too late one after another. A faster device would not
+--   help.
 --
 -- Fires if GPUs ran a kernel less than half of the time, and waiting for data explains less than half of the rest
 -- (communication kernels count as running); or if arithmetic during computation is below 5 % of the device's peak for

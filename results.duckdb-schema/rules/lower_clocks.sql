@@ -3,8 +3,9 @@
 -- meaning: The GPUs run at a lower clock here than at the baseline, because more of them share power or cooling. The
 --   training does not cause this part of the lost efficiency.
 --
--- Fires if the term `clocks` of efficiency_loss is at least 2 % of the ranks' time with its whole interval; without an
--- interval it is likely from 5 % on. The rules throttled and power_capped report the reasons that the GPU itself gives.
+-- Fires if the term `clocks` of efficiency_loss costs at least 2 % of the ranks' time, with its whole interval above
+-- that. Without an interval, the finding is likely from 5 % on. The rules throttled and power_capped report the
+-- reasons that the GPU itself gives.
 WITH clocks AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, avg(sm_clock_mhz) AS clock_mhz
     FROM hardware_use

@@ -3,9 +3,9 @@
 -- meaning: Every step needs the same memory. If each step takes some more, something is kept that should have been
 --   freed, and a long training runs out of memory hours or days after it started.
 --
--- Fires if a rank's memory rises in every sixth of the measured steps, in every ok repeat (is_growing of memory; one or
--- two jumps do not count), and would be full within a million steps, more than most trainings have; if the free memory
--- is unknown, at any such rise.
+-- Fires if a rank's memory rises in every sixth of the measured steps, in every ok repeat (is_growing of memory; one
+-- or two jumps do not count), and would be full within a million steps, more than most trainings have. If the free
+-- memory is unknown, it fires at any such rise.
 WITH collections AS (
     SELECT DISTINCT session_id, case_name, nodes, ranks_per_node, threads
     FROM runs

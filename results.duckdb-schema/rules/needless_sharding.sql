@@ -5,8 +5,9 @@
 --   GPUs, because gloo makes each reduce-scatter a whole all-reduce.
 --
 -- Fires if strategy_comparison recommends DDP because the same training is slower under the other strategy, beyond
--- noise and by 5 % or more (smaller differences count as equally fast; it is likely if the interval begins below that),
--- and if DDP leaves at least a fifth of the memory free: less may not be enough in a long run, whose memory fragments.
+-- noise and by 5 % or more. Smaller differences count as equally fast, and the finding is likely if the interval
+-- begins below 5 %. DDP must also leave at least a fifth of the memory free: less may not be enough in a long run,
+-- whose memory fragments.
 WITH room AS (
     SELECT session_id, case_name AS reference_case, nodes, ranks_per_node, threads, free_share
     FROM memory

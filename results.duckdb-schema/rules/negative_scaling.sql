@@ -1,12 +1,13 @@
 -- title: Slower on more workers
 -- severity: critical
--- meaning: Adding workers made training slower: they contribute less than it costs to keep them in step, so the smaller
---   number achieves more with less.
+-- meaning: Adding workers made training slower. They contribute less than it costs to keep them in step, so fewer
+--   workers train faster on less hardware.
 --
 -- Fires if throughput is below that of the next smaller size beyond the variation of repeats (`is_slower` of scaling);
--- single repeats do not show it. It also fires if the larger size trains differently, as likely: the training must be
--- corrected first, but its steps are slower all the same; and as likely if other work kept the machine busy. Other
--- findings say what to change; the evidence names the largest term of efficiency_loss, if the repeats show it.
+-- single repeats do not show it. The finding is only likely in three cases: the larger size trains differently, which
+-- must be corrected first, but its steps are slower all the same; the interval of the efficiency spans more than two
+-- verdicts; or other work kept the machine busy. Other findings say what to change. The evidence names the largest term
+-- of efficiency_loss, if the repeats show it.
 WITH largest AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, term, share, share_lo, share_hi
     FROM efficiency_loss
@@ -46,8 +47,9 @@ SELECT
         ''
     ) AS evidence,
     format(
-        'Use the {}, or give each worker more work per step: the other findings say which part of the step to change.',
-        if(fastest_workers < next_smaller_workers, 'number that gave most', 'smaller number')
+        'Use {} {}, or give each worker more work per step: the other findings say which part of the step to change.',
+        least(fastest_workers, next_smaller_workers),
+        if(least(fastest_workers, next_smaller_workers) = 1, rtrim(axis, 's'), axis)
     ) AS advice
 FROM scaling
 JOIN fastest USING (session_id, case_name, nodes, ranks_per_node, threads)

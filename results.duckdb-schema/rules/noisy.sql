@@ -1,14 +1,15 @@
 -- title: Times vary widely
 -- severity: notice
 -- meaning: Something other than the training takes time now and then (other work on the machine, the network, Python's
---   own housekeeping), or the steps differ by themselves. Results are right within their
---   intervals, but these are wide and hide small differences.
+--   garbage collection), or the steps differ by themselves. Results are right within their intervals, but these are
+--   wide and hide small differences.
 --
--- Fires if the steps of a run vary by more than 5 % (standard deviation ÷ mean): the whole interval of the mean over ok
--- repeats must lie above it; for a single repeat the point, from 20 steps on. It also fires if the throughputs of ok
--- repeats vary by more than 5 %, likely from two repeats on and shown from three. If rounds differ (`drifting_machine`),
--- only what they leave counts: ratios within rounds are free of the rest, and more repeats do not narrow it. 5 % is a
--- convention: a quiet machine stays below 2 %, and two of its repeats would differ by this much once in eighty times.
+-- Fires if the steps of a run vary by more than 5 % (standard deviation ÷ mean). The whole interval of the mean over
+-- ok repeats must be above that; for a single repeat, the point must be, from 20 steps on. It also fires if the
+-- throughputs of ok repeats vary by more than 5 %: likely from two repeats on, shown from three. If rounds differ
+-- (`drifting_machine`), only the variation within rounds counts, because ratios within rounds are free of the rest and
+-- more repeats do not narrow it. 5 % is a convention: a quiet machine stays below 2 %, and two of its repeats would
+-- differ by this much once in eighty times.
 WITH of_steps AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,

@@ -1,15 +1,15 @@
 -- title: One repeat is far from the others
 -- severity: warning
--- meaning: Something disturbed a single run. If it is slow enough to tell, typical figures leave it out. Otherwise the
---   interval of its size, and of every size if it is one of the baseline's repeats, is so wide that it decides nothing,
---   although all other repeats agree.
+-- meaning: Something disturbed a single run. If the run is certainly slow, typical figures leave it out. Otherwise it
+--   widens the interval of its size so much that the interval decides nothing, although all other repeats agree. If it
+--   is a repeat of the baseline, it does the same to every size.
 --
--- Fires for each run of slow_runs, and if the throughput of an ok run is at least a tenth away from the mean of its
--- size's other repeats, at least twice as far as these are from each other, and at least three times as far as the
--- other sizes are in the same round: a round in which every size is slow is not meant. The variance of all other runs
--- of the session around the means of their sizes must also make such a deviation less likely than one in a hundred
--- sessions (Student's t, Bonferroni over the runs). Three repeats cannot show that on their own, but with the other
--- sizes they can.
+-- Fires for each run of slow_runs. It also fires if the throughput of an ok run is far from the mean of its size's
+-- other repeats: at least a tenth of it, at least twice as far as these are from each other, and at least three times
+-- as far as the other sizes are in the same round, because a round that slows every size is the machine's drift. The
+-- variance of all other runs of the session around the means of their sizes must also make such a deviation less
+-- likely than one in a hundred sessions (Student's t, Bonferroni over the runs). Three repeats cannot show that on
+-- their own, but with the other sizes they can.
 WITH ok_runs AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, placement, run_id, attempt, throughput, throughput_unit,

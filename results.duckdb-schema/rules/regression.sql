@@ -4,9 +4,9 @@
 --   it. If something has changed since, that is the first suspect; if not, the machine is.
 --
 -- Fires at every row of `regressions`: slower by more than 2 % beyond noise, over all rows of the session, and by more
--- than sessions of this experiment usually differ. To know that usual difference takes three earlier pairs of sessions
--- between which nothing changed. With fewer pairs the finding is likely: it comes from repeats alone, which do not show
--- how sessions differ. It is also likely if the machine was busy with other work in one of the two sessions
+-- than sessions of this experiment usually differ. That usual difference is known from three earlier pairs of sessions
+-- between which nothing changed. With fewer pairs the finding is likely: it comes from repeats alone, which do not
+-- show how sessions differ. It is also likely if the machine was busy with other work in one of the two sessions
 -- (other_work). Several repeats on both sides are needed; single ones show nothing.
 WITH with_busy AS (
     SELECT

@@ -1,13 +1,14 @@
 -- title: Every rank holds a full copy of a large model
 -- severity: warning
--- meaning: Under DDP, every rank holds model, gradients and optimizer state in full, however many ranks there are. FSDP
---   divides them by the number of ranks, for some more communication, and so leaves room for a larger model or batch.
+-- meaning: Under DDP, every rank holds model, gradients and optimizer state in full, however many ranks there are.
+--   FSDP divides them by the number of ranks, for some more communication, and so leaves room for a larger model or
+--   batch.
 --
 -- Fires if DDP runs out of memory, or if its tensors take more than nine tenths of a GPU or of the memory that a rank
--- may allocate, which leaves too little for fragments; and if sharding would help: the same case fits under another
--- strategy (shown), or sharding would free a quarter of the memory, by the size of parameters, gradients and optimizer
--- state (likely). If it would free less, activations fill the memory, and smaller micro-batches help. Does not fire if
--- out_of_memory already advises sharding.
+-- may allocate, which leaves too little for fragments. Sharding must also help. The finding is shown if the same case
+-- fits under another strategy. It is likely if sharding would free a quarter of the memory, by the size of parameters,
+-- gradients and optimizer state. If it would free less, activations fill the memory, and smaller micro-batches help.
+-- Does not fire if out_of_memory already advises sharding.
 WITH attempts AS (
     SELECT
         *,

@@ -1,6 +1,6 @@
 -- title: Runs that are not ok
 -- severity: warning
--- meaning: Some planned runs have no results: they are missing in every table, and the repeats that are left may be the
+-- meaning: Some planned runs have no results. They are missing in every table, and the remaining repeats may be the
 --   lucky ones.
 --
 -- Fires for a case with a run whose last attempt failed, timed out or was interrupted. In a session that has ended, it

@@ -1,15 +1,15 @@
 -- title: A serial part limits the speedup
 -- severity: notice
 -- meaning: A part of each step takes the same time however many workers share the rest. By Amdahl's law, this part
---   alone limits the speedup; beyond the limit, more workers only wait. Karp-Flatt estimates this part at one size: if
---   it is equal at every size, it is work that is not shared; if it grows, keeping the workers in step costs more and
---   more.
+--   alone limits the speedup; beyond the limit, more workers only wait. Karp-Flatt estimates this part at one size. If
+--   the estimate is equal at every size, it is work that is not shared. If it grows, it costs more and more to keep
+--   the workers in step.
 --
 -- Fires under strong scaling over at least three sizes, because two cannot distinguish a serial part from a growing
 -- one. Karp-Flatt at the largest size, by the lower end of its interval if there is one, must be so large that by
 -- Amdahl's law twice as many workers would be less than 1.5 times as fast: half of the added ones would be lost. Does
--- not fire if Karp-Flatt falls from size to size, which Amdahl's law does not explain, if a smaller size is faster than
--- the limit, nor if the largest size is slower than the one before it: that is negative_scaling.
+-- not fire if Karp-Flatt falls from size to size, which Amdahl's law does not explain; if a smaller size is faster
+-- than the limit; or if the largest size is slower than the one before it, which is negative_scaling.
 WITH sizes AS (
     SELECT
         *,

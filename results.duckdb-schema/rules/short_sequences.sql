@@ -1,6 +1,6 @@
 -- title: Short sequences
 -- severity: notice
--- meaning: The computation of a step grows with its tokens, its communication does not. A model on short sequences has
+-- meaning: The computation of a step grows with its tokens; its communication does not. A model on short sequences has
 --   little to compute for each byte that it exchanges, so efficiency falls as soon as there is a second rank.
 --
 -- Fires if an example has fewer than 128 tokens (the shorter of the two lengths that BERT was trained on: Devlin et al.

@@ -1,13 +1,14 @@
 -- title: Too little computation for the communication
 -- severity: warning
 -- meaning: In every step the ranks exchange gradients or parameters of the whole model, however little they have
---   computed. A model that is small for its network, or that does little with each parameter, as an embedding does,
---   finishes computing long before the exchange is complete: the ranks mostly wait for bytes, and more ranks wait more.
+--   computed. If a model is small for its network, or does little with each parameter, as an embedding does, it
+--   finishes computing long before the exchange is complete. The ranks then mostly wait for bytes, and more ranks wait
+--   more.
 --
--- Fires if a rank computes for less than twice as long as it waits for exposed communication, so that communication
--- alone leaves at most two thirds of the time; and if that costs at least a quarter of the ranks' time, by the lower
--- end of its interval if there is one: an efficiency below 75 % is no longer good. Half as many bytes are advised on
--- GPUs and across nodes; on one CPU, rounding them takes as long as sending them.
+-- Fires on two conditions. A rank computes for less than twice as long as it waits for exposed communication, so that
+-- communication alone leaves at most two thirds of the time. And communication costs at least a quarter of the ranks'
+-- time, by the lower end of its interval if there is one: an efficiency below 75 % is no longer good. The advice to
+-- halve the bytes is given on GPUs and across nodes; on one CPU, rounding them takes as long as sending them.
 WITH messages AS (
     SELECT session_id, case_name, sum(message_bytes) AS message_bytes
     FROM step_messages

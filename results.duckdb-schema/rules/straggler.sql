@@ -1,7 +1,7 @@
 -- title: One rank is slower than the others
 -- severity: warning
--- meaning: Ranks meet in every step, so all of them wait for the slowest one. Here it is the same rank again and again:
---   its GPU, core or data path is worse than its neighbours'.
+-- meaning: Ranks meet in every step, so all of them wait for the slowest one. Here it is the same rank in step after
+--   step: its GPU, core or data path is worse than its neighbours'.
 --
 -- Fires if `stragglers` calls a rank a straggler: the time by which it exceeds the median rank before it first waits is
 -- above 2 % of the step with its whole 95 % interval, and larger than the largest excess that as many equal ranks would

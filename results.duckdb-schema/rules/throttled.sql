@@ -1,7 +1,7 @@
 -- title: GPU slowed down by heat or hardware protection
 -- severity: warning
--- meaning: The GPU had to lower its clock: it was too hot, or the machine's power supply required it. All ranks wait
---   for the slowest one, so one hot GPU costs all of them, and the next hour may be different.
+-- meaning: The GPU had to lower its clock, because it was too hot or because the machine's power supply required it.
+--   All ranks wait for the slowest one, so one hot GPU slows all of them. The next hour may be different.
 --
 -- Fires if NVML reported such a reason in at least 5 % of the readings during measured steps, and in at least 5
 -- readings, on the worst GPU: SwThermalSlowdown, HwThermalSlowdown, HwSlowdown or HwPowerBrakeSlowdown (nvml.h,

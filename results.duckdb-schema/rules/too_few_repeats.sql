@@ -1,13 +1,13 @@
 -- title: Too few repeats for an answer
 -- severity: notice
 -- meaning: The repeats differ so much that the interval reaches from one verdict into the next, or is wider than the
---   suite requests: the point is the best guess, but not a decision.
+--   suite requests. The point is the best guess, but not a decision.
 --
 -- Fires if further repeats would bring both ends of the efficiency's interval under one verdict, throughput to
 -- measure.until or efficiency to measure.until_efficiency, as `scaling` says. Does not fire if the interval spans more
--- than two verdicts, which is undecided, nor if the verdict would take more than five times the current number of
--- repeats: the efficiency is then near the border of two verdicts, or the repeats are too few to tell. For each case,
--- the size that needs the most repeats is reported.
+-- than two verdicts, which is undecided. Nor does it fire if the verdict would take more than five times the current
+-- number of repeats: the efficiency is then near the border of two verdicts, or the repeats are too few to tell. For
+-- each case, the rule reports the size that needs the most repeats.
 WITH wanted AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, repeats, slow_repeats, efficiency, efficiency_lo,

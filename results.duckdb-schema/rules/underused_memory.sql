@@ -5,9 +5,10 @@
 --
 -- Fires if exposed communication and, under strong scaling, slower computation together take at least a tenth of the
 -- ranks' time, and more than any other term, while at most two fifths of the memory are in use: twice the batch then
--- leaves a fifth free. Shown if the larger of the two is certainly above zero; slower computation of ranks that share a
--- CPU is likely at most, because they slow each other down. Only on GPUs, or with a memory limit in the suite. Memory is
--- assumed to grow as fast as the batch, which is too much, because parameters do not grow.
+-- leaves a fifth free. The finding is shown if the larger of the two is certainly above zero. Slower computation of
+-- ranks that share a CPU is likely at most, because they slow each other down. Fires only on GPUs, or with a memory
+-- limit in the suite. The rule assumes that memory grows as fast as the batch; that is too much, because parameters do
+-- not grow.
 WITH terms AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, scaling_mode, world_size,

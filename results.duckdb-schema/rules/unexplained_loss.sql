@@ -3,9 +3,9 @@
 -- meaning: Efficiency is lost, and the measurements do not show where: without profiled steps, communication, waiting
 --   for other ranks and computation cannot be distinguished in every strategy.
 --
--- Fires if the remainder is the largest term of efficiency_loss and at least 10 % of the ranks' time, with its interval
--- above 5 %; without an interval, or if efficiency may be 100 %, it is likely. Does not fire if the repeats do not show
--- how much was lost (is_loss_unknown), nor for imports, which have no steps.
+-- Fires if the remainder is the largest term of efficiency_loss and at least 10 % of the ranks' time, with its
+-- interval above 5 %. Without an interval, or if efficiency may be 100 %, the finding is likely. Does not fire if the
+-- repeats do not show how much was lost (is_loss_unknown), nor for imports, which have no steps.
 WITH largest AS (
     SELECT * FROM efficiency_loss
     WHERE share IS NOT NULL AND NOT oversubscribed AND efficiency < 1

@@ -1,4 +1,4 @@
--- title: Runs were not made alike
+-- title: Runs differ in what must be equal
 -- severity: critical
 -- meaning: Runs of this session differ in software, hardware, settings, code or data that must be equal. A speedup
 --   between such runs includes the difference, and an interval over such repeats describes none of them.

@@ -4,9 +4,9 @@
 --   no gradient. If the model has none, this cost is for nothing. If it has some and the option is off, torch ends the
 --   run and says so.
 --
--- Fires if the option is on and the same case without it is faster: beyond noise or, with single repeats, by 5 %, more
--- than single repeats usually differ. It also fires if the session has no case without the option, unless a run without
--- it failed because of such parameters. PyTorch (DistributedDataParallel) gives the same warning.
+-- Fires if the option is on and the same case without it is faster: beyond noise or, with single repeats, by 5 %,
+-- which is more than single repeats usually differ by. It also fires if the session has no case without the option,
+-- unless a run without it failed because of such parameters. PyTorch (DistributedDataParallel) gives the same warning.
 WITH settings AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,

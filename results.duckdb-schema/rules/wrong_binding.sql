@@ -1,11 +1,12 @@
 -- title: Too few cores, or cores bound twice
 -- severity: critical
--- meaning: More ranks or threads want to run than there are cores for them, so they take turns: each step lasts until
---   the one that waited longest has had its turn.
+-- meaning: There are more ranks or threads than cores for them, so they take turns. Each step lasts until the last of
+--   them has had its turn.
 --
--- Fires if the ranks of a node (on CPUs: times their threads) are more than the cores that its tasks may use, or than
--- the CPU time that its control group grants; and if two tasks of a node were bound to the same cores. Does not fire if
--- the session marks the ranks as oversubscribed, which has its own rule, nor for a node that does not report its cores.
+-- Fires if a node has more ranks (on CPUs: times their threads) than cores that its tasks may use, or than the CPU
+-- time that its control group grants. It also fires if two tasks of a node were bound to the same cores. Does not fire
+-- if the session marks the ranks as oversubscribed, which has its own rule, nor for a node that does not report its
+-- cores.
 WITH tasks AS (
     SELECT session_id, node, unnest(TRY_CAST(value AS INTEGER[])) AS cpu
     FROM environment

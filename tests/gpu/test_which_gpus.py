@@ -49,7 +49,7 @@ def test_only_the_gpus_that_ranks_use_count(gpus: Gpus) -> None:
     ]
     assert gpus.ask(PLACES)[0]["gpu_uuid"] == uuid("GPU", 1)
     assert gpus.ask("SELECT peak_device_memory_used_bytes AS bytes FROM memory") == [{"bytes": 0}]
-    assert gpus.ask("SELECT 1 FROM findings WHERE finding = 'stranger_on_gpu'") == []
+    assert gpus.ask("SELECT 1 FROM findings WHERE finding = 'other_process_on_gpu'") == []
 
 
 def test_tasks_of_a_node_split_its_gpus_and_all_of_them_count(gpus: Gpus) -> None:

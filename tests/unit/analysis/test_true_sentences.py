@@ -209,16 +209,16 @@ def _last_repeat_had(**facts):
 @_last_repeat_had(torch="2.16.0")
 def test_repeats_under_two_versions_of_torch_are_said_to_be_unlike(said):
     sentence = (
-        "Runs of this session were not made alike; they differ in torch. Speedups and intervals include these "
+        "Runs of this session differ in what must be equal: torch. Speedups and intervals include these "
         "differences."
     )
     assert sentence in said["terminal"]
     assert sentence in said["caveats"]
-    assert "1. Runs were not made alike" in said["terminal"]
+    assert "1. Runs differ in what must be equal" in said["terminal"]
     assert said["findings"]["unlike_runs"]["evidence"] == (
         "torch: 2.15.0 in 4 runs, first in ddp.1x1.r0; 2.16.0 in 2 runs, first in ddp.1x1.r2"
     )
-    assert said["advice"][0] == "Runs were not made alike"
+    assert said["advice"][0] == "Runs differ in what must be equal"
 
 
 @_last_repeat_had(nodes="node-b")
@@ -245,7 +245,7 @@ def _resumed(part, before, after):
     indirect=["stored"],
 )
 def test_a_resume_with_changed_code_or_other_data_is_said(said, word):
-    assert f"they differ in {word}. Speedups" in said["terminal"]
+    assert f"must be equal: {word}. Speedups" in said["terminal"]
     assert "unlike_runs" in said["findings"]
     assert not any("<i>" in line for line in said["caveats"])
 
@@ -362,7 +362,7 @@ def test_advice_to_use_fewer_ranks_means_those_that_train_most(said):
     row = said["findings"]["negative_scaling"]
     assert row["placement"] == "1x4"
     assert row["evidence"].startswith("427 examples/s on 4 ranks, but 2 gave 582, and 1 gave most, 640;")
-    assert row["advice"].startswith("Use the number that gave most, ")
+    assert row["advice"].startswith("Use 1 rank, ")
 
 
 TWO_MODES = {n: [ms / n for ms in (100.0, 100.4, 99.8, 100.2, 99.6)] for n in (1, 2)} | {

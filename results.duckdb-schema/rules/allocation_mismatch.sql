@@ -1,10 +1,11 @@
 -- title: The allocation differs from the request
 -- severity: warning
--- meaning: The job holds more than the session could use, or something else: nodes, GPUs or CPUs that are paid for are
---   idle, or sizes that the suite needs are missing.
+-- meaning: The job's allocation does not match what the session uses. Nodes, GPUs or CPUs that are paid for are idle,
+--   or sizes that the suite needs are missing.
 --
 -- Fires if `bench` found that Slurm's step does not provide what the job requested, or that its nodes are not alike
--- (fact `warnings` of the environment); and, in a Slurm job, if runs were skipped because it has too few slots.
+-- (fact `warnings` of the environment). It also fires in a Slurm job if runs were skipped because the job has too few
+-- slots.
 WITH jobs AS (
     SELECT
         session_id,

@@ -1,11 +1,12 @@
 -- title: Another process on the GPU
 -- severity: critical
--- meaning: Memory of a GPU was in use before the ranks started, so another process uses it. If that process computes,
---   it takes time from the training, and these results are not of the training alone; its memory is missing in any
---   case.
+-- meaning: Memory of a GPU was in use before the ranks started, so another process uses this GPU. The training cannot
+--   have that memory. If the process computes, it also takes time from the training, and these results are not of the
+--   training alone.
 --
 -- Fires if a GPU that ranks use had more than 2 GiB in use at the first reading of a run, before its ranks' common
--- barrier, in at least two runs, or in the only one. The driver itself holds up to about 1 GiB of an empty GPU.
+-- barrier. At least two runs must show that, or the only one. The driver itself holds up to about 1 GiB of an empty
+-- GPU.
 WITH found AS (
     SELECT
         session_id, node, device,
