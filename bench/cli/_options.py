@@ -78,7 +78,7 @@ def format_option(*forms: str, note: str = "") -> Callable[[_Function], _Functio
 
 
 _SUITE_OPTIONS = (
-    click.option("--quick", is_flag=True, help="Merge the suite's quick section over it."),
+    click.option("--quick", is_flag=True, help="Merge the suite's section `quick` over the suite."),
     click.option(
         "--case", "cases", metavar="GLOB", multiple=True,
         help="Only cases whose name matches; repeatable. The name of a case with a matrix selects all combinations.",
@@ -92,7 +92,10 @@ _SUITE_OPTIONS = (
         help="Run every case with each of these values in every round, as in train.precision=fp32,bf16;"
         " repeatable.",
     ),
-    click.option("--world", metavar="N,...", help="Replace the cases' world sizes: 1,2,4 or 2x4 or auto."),
+    click.option(
+        "--world", metavar="N,...",
+        help="Replace the cases' world sizes: 1,2,4, or 2x4 (nodes x ranks of each), or auto.",
+    ),
     click.option(
         "--repeats", type=click.IntRange(min=1), metavar="N", help="Run exactly N repeats.  [default: the suite's]"
     ),
@@ -106,7 +109,7 @@ _SUITE_OPTIONS = (
     ),
     click.option(
         "--ranks-per-node", type=click.IntRange(min=1), metavar="N",
-        help="Slots per node.  [default: its GPUs, else its CPUs / threads]",
+        help="Slots of a node: how many ranks fit.  [default: its GPUs, else its CPUs / threads]",
     ),
     click.option(
         "--oversubscribe", is_flag=True, help="Also run world sizes beyond the slots; their rows get no verdict."

@@ -20,14 +20,14 @@ OTHER_MACHINE_EXIT_CODE = 4
     type=PERCENT,
     default="2%",
     show_default=True,
-    help="Equivalence margin: an interval within 1 ± this is `same`.",
+    help="The verdict is `same` if the interval is within 1 ± this margin.",
 )
 @click.option(
     "--max-regression",
     type=PERCENT,
     default="5%",
     show_default=True,
-    help="Certain loss of throughput above which the exit code is 3.",
+    help="The exit code is 3 if a case certainly loses more throughput than this.",
 )
 @click.option(
     "--require-alike",

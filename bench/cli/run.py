@@ -62,7 +62,7 @@ class _Run(SuiteOrCommand):
 )  # fmt: skip
 @click.option(
     "--steps", type=click.IntRange(min=1), metavar="N",
-    help="Measured steps; after them, and a few profiled ones, a command is ended."
+    help="Measured steps. After these and a few profiled ones, bench ends a command."
     "  [default: the suite's; 30 for a command]",
 )  # fmt: skip
 @click.option(
@@ -71,8 +71,8 @@ class _Run(SuiteOrCommand):
 )  # fmt: skip
 @click.option(
     "--scaling", type=click.Choice(["counted", "strong", "weak", "none"]),
-    help="How a command's batch grows. strong: all ranks share one batch; weak: each has its own; counted: as the probe"
-    " counts.  [default: counted]",
+    help="How a command's batch grows. strong: all ranks share one batch; weak: each has its own; counted: bench"
+    " counts the examples of each step.  [default: counted]",
 )  # fmt: skip
 @click.option(
     "--batch-per-rank", type=click.IntRange(min=1), metavar="N",
@@ -84,7 +84,7 @@ class _Run(SuiteOrCommand):
 )  # fmt: skip
 @click.option(
     "--examples-per-step", type=click.IntRange(min=1), metavar="N",
-    help="Examples of a rank in each step of a command, if the probe cannot count them.",
+    help="Examples of a rank in each step of a command, if bench cannot count them.",
 )  # fmt: skip
 @click.option(
     "--step-optimizer", metavar="CLASS|N",
@@ -141,8 +141,8 @@ def command(
     bench run --world 1,2 -- python train.py --batch-size 64
 
     Each rank runs COMMAND, with the variables that torchrun sets. bench records every optimizer step and ends the
-    script after --steps of them; by default it runs three times on each power of two of ranks. `bench suite` is the
-    same command.
+    script when --steps are measured. By default the script runs three times at each power of two of ranks, and at the
+    full number. `bench suite` is the same command.
 
     Exit code 1: a run failed; the results name the reason. 130 or 143: the session was stopped; --resume finishes
     it."""

@@ -121,7 +121,7 @@ class MeasureSpec:
     repeats: Annotated[int, Ge(1), Le(1000)] = 3
     """Runs of the same case and world size, each in fresh processes."""
     until: Annotated[float, Gt(0), Lt(1)] | None = None
-    """`1%` or 0.01: add repeats, up to max_repeats, until the 95 % interval of throughput is this narrow."""
+    """`1%` or 0.01: add repeats, up to max_repeats, until the 95 % interval of throughput is ±1 % or narrower."""
     until_efficiency: Annotated[float, Gt(0), Lt(1)] | None = None
     """The same for efficiency: the ratio of throughput to the baseline's."""
     max_repeats: Annotated[int, Ge(2), Le(1000)] | None = None
@@ -132,10 +132,11 @@ class MeasureSpec:
     """Train until a validation's loss is at most this, in warm-up and measured steps together. `steps` or `epochs` is
     then the limit: a run that reaches it first has missed the target. Needs validate_every."""
     garbage_collection: GarbageCollection = "automatic"
-    """`automatic`: when Python decides; `frozen`: likewise, without objects from before the last warm-up step; `off`:
-    never in measured steps, only before the last warm-up step and at validations."""
+    """When Python's garbage collection runs. `automatic`: when Python decides; `frozen`: likewise, but it skips objects
+    from before the last warm-up step; `off`: never in measured steps, only before the last warm-up step and at
+    validations."""
     nonfinite: Literal["record", "fail"] = "record"
-    """On a loss that is NaN or infinite: `record` it as the finding `nonfinite_losses`, or `fail` the run."""
+    """On a loss that is NaN or infinite: `record` it, as the finding `nonfinite_loss`, or `fail` the run."""
     timeout_s: Annotated[float, Gt(0), Le(2_678_400)] = 600.0
     """Longest time for one run before its ranks are ended."""
     memory_limit_bytes: Annotated[int, Ge(2**20), Le(2**50)] | None = None
@@ -144,14 +145,14 @@ class MeasureSpec:
     """Steps under torch's profiler after the measured ones, to measure communication and the wait for it. Under ddp as
     many steps without synchronisation follow. No other figure includes them; 0: none."""
     wire: Annotated[tuple[Annotated[float, Ge(0.01), Le(16)], ...], MaxLen(16)] = ()
-    """`[0.25, 0.5, 1, 2, 4]`: steps after the measured ones whose messages have a quarter of their bytes, half of them
-    ..., as if links had 4 times the bandwidth, twice ... 1 is always among them; under ddp also steps without
-    messages. No other figure includes them. Empty: none."""
+    """Factors on the bytes of every message, as in `[0.25, 0.5, 1, 2, 4]`. After the measured steps come steps with
+    each factor: 0.25 is as if links had 4 times the bandwidth. 1 is always included; under ddp there are also steps
+    without messages. No other figure includes these steps. Empty: none."""
     wire_rounds: Annotated[int, Ge(1), Le(10_000)] = 20
-    """Steps of each kind of `wire`."""
+    """Steps with each factor of `wire`."""
     selfcheck: Annotated[int, Ge(0), Le(100_000)] | None = None
-    """Steps after the measured ones of the first repeat, half of them without stamps, to measure recorder overhead. No
-    other figure includes them. null: as many as take under 2 % of a size's time, if 12 or more; 0: none."""
+    """Steps after the measured ones of the first repeat, half of them without timestamps, to measure recorder overhead.
+    No other figure includes them. null: as many as take under 2 % of a size's time, if 12 or more; 0: none."""
 
     @property
     def most_repeats(self) -> int:

@@ -1,5 +1,5 @@
-"""fsdp1: the same sharding by PyTorch's first implementation (FullyShardedDataParallel), to compare with `fsdp`. It
-flattens the parameters of each unit into one. On one rank torch neither shards nor gathers."""
+"""fsdp1: PyTorch's first implementation of FSDP (FullyShardedDataParallel), to compare with `fsdp`. It shards the same
+way, but flattens the parameters of each unit into one. On one rank torch neither shards nor gathers."""
 
 from __future__ import annotations
 
