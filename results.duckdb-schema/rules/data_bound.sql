@@ -71,8 +71,8 @@ SELECT
         number_text(data_ms), number_text(step_ms),
         share_text(share, end_of_share(share - half_width), end_of_share(share + half_width)),
         CASE
-            WHEN sharding IS NOT NULL THEN format('data.workers is {}, and the loader decides', loaders)
-            WHEN loaders = 0 THEN 'each rank loads its own data and does not compute meanwhile'
+            WHEN sharding IS NOT NULL THEN format('data.workers is {}; your loader decides how many it uses', loaders)
+            WHEN loaders = 0 THEN 'each rank loads its own data, and does not compute while it does'
             ELSE format('each rank has {} loader process{}', loaders, if(loaders > 1, 'es', ''))
         END
         || if(starts > 0, format(', started again {} time{} in the measured steps', starts, if(starts > 1, 's', '')), '')
@@ -94,8 +94,8 @@ SELECT
         ),
         'More loader processes alone are not enough; '
     )
-        || 'make examples cheaper to load: decode and shrink them once in advance, and keep them on a local disk or in '
-            'memory.' AS advice,
+        || 'make examples cheaper to load: decode and shrink them once, before training, and keep them on a local disk '
+            'or in memory.' AS advice,
     CASE
         WHEN free_cores < 1 THEN 'The ranks leave no cores for loading: use fewer ranks or threads.'
         WHEN free_cores < least(enough, 16) THEN format('A rank has {} core{} for loading.', free_cores, if(free_cores > 1, 's', ''))

@@ -37,7 +37,10 @@ SELECT
     format(
         '{} times as fast as the next, {}{}{}',
         number_text(next.ratio), next.case_name,
-        if(is_decided, format(' [{}, {}]', number_text(next.lo), number_text(next.hi)), ', not certain: repeats differ by more than that'),
+        if(
+            is_decided, format(' [{}, {}]', number_text(next.lo), number_text(next.hi)),
+            '; repeats differ by more than that, so it is not certain'
+        ),
         coalesce('; ' || reasons, '')
     ) AS evidence,
     if(

@@ -103,7 +103,7 @@ SELECT
                 '{} ms of exposed communication per step on {}, {} ms on {}',
                 number_text(communication_ms), placement, number_text(one_communication_ms), one_placement
             ),
-            'how much of it is communication is unknown'
+            'communication was not measured'
         ),
         if(is_known, format('it costs {} of the ranks'' time', share_text(share, share_lo, share_hi)), NULL),
         format('transport: {}', transport)

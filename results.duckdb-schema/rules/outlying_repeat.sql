@@ -91,15 +91,15 @@ SELECT
     ) || CASE
         WHEN others < repeats - 1 THEN format('; typical figures leave out this one and {} more', repeats - 1 - others)
         WHEN slowdown IS NOT NULL THEN '; typical figures leave it out'
-        WHEN sizes IS NOT NULL THEN format('; it is in the baseline of {} {}', sizes, if(sizes = 1, 'size', 'sizes'))
+        WHEN sizes IS NOT NULL THEN format('; it is a repeat of the baseline of {} {}', sizes, if(sizes = 1, 'size', 'sizes'))
         ELSE ''
     END AS evidence,
     CASE
         WHEN deviation > 0 THEN format('Find out what slowed the other repeats of {}.', placement)
         ELSE format('Find out what disturbed {}: other work on the node at that time, its clocks, its log.', run_id)
     END || CASE
-        WHEN slowdown IS NOT NULL THEN ' Expected figures say what such runs cost in the long run.'
-        ELSE ' Then measure again; with more repeats a single one weighs less.'
+        WHEN slowdown IS NOT NULL THEN ' The expected figures show what such runs cost in the long run.'
+        ELSE ' Then measure again with more repeats: a single one then weighs less.'
     END AS advice,
     CASE WHEN slowdown IS NULL THEN format('--repeats {}', repeats + 2) END AS options
 FROM found

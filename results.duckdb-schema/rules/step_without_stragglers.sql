@@ -17,7 +17,7 @@ SELECT
         WHEN slowest_share > 0.5
         THEN format('the slowest 3 % of the workers ({}) explain {} of it', slowest,
             percent_text(least(slowest_share, 1)))
-        ELSE format('the slowest 3 % of the workers ({}) explain {} of it, so most of it is spread', slowest,
+        ELSE format('the slowest 3 % of the workers ({}) explain {} of it, so most of it is spread over the others', slowest,
             percent_text(greatest(slowest_share, 0)))
     END AS details,
     CASE

@@ -33,7 +33,7 @@ SELECT
     hot + held AS magnitude,
     format(
         'GPU {} of node {} was slowed down {} in {} of {} readings{}{}', device, node,
-        if(hot >= held, 'by heat', 'by hardware protection, heat not reported'), percent_text(hot + held), readings,
+        if(hot >= held, 'by heat', 'by hardware protection (no heat was reported)'), percent_text(hot + held), readings,
         coalesce(format(', at {:.0f} °C at most', hottest_c), ''),
         coalesce(format(' and a clock of {:,.0f} MHz', clock_mhz), '')
     ) AS evidence,

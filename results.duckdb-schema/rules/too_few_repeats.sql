@@ -54,7 +54,7 @@ SELECT
         more > 4 * repeats,
         format('Measure on a quiet machine: here it would take about {} more repeats.', more),
         format(
-            'Take about {} more {}, which are enough in four sessions of five, and report the interval until then.',
+            'Take about {} more {}: they are enough in four sessions of five. Until then, report the interval.',
             more, if(more = 1, 'repeat', 'repeats')
         )
     ) AS advice,

@@ -22,14 +22,15 @@ SELECT
     if(share_lo IS NOT NULL AND is_decided, 'shown', 'likely') AS certainty,
     share AS cost,
     format(
-        '{} of the {}'' time is lost to no known term, of {} lost in total{}',
-        share_text(share, share_lo, share_hi), axis, percent_text(1 - efficiency),
+        '{} of the {}'' time is lost to no known cause{}; {} is lost in total',
+        share_text(share, share_lo, share_hi), axis,
         CASE
             WHEN largest.known_by IS NULL AND largest.world_size > 1
-            THEN '; the share of communication in it was not measured'
+            THEN ' (including communication, which was not measured)'
             WHEN largest.known_by = 'profiled' THEN ', although steps were profiled'
             ELSE ''
-        END
+        END,
+        percent_text(1 - efficiency)
     ) AS evidence,
     if(
         largest.known_by = 'profiled',

@@ -159,7 +159,7 @@ def _slow_second_rank(folder):
 def test_a_network_whose_communication_is_unknown_is_a_likely_cause_and_none_if_a_rank_is_slow(said):
     found = said["findings"]["network_across_nodes"]
     assert (found["case_name"], found["times"], found["certainty"]) == ("far", 1, "likely")
-    assert "how much of it is communication is unknown" in found["evidence"]
+    assert "communication was not measured" in found["evidence"]
 
 
 def _another_training(**other):
@@ -386,8 +386,8 @@ LESS_SLOW = {1: [100.0, 100.2, 117.0], **{n: around(100.0 / n, 0.002) for n in (
 @stored_as(Case(name="ddp", step_ms=LESS_SLOW))
 def test_a_bad_repeat_that_is_not_slow_enough_to_leave_out_is_named_as_part_of_the_baseline(said):
     assert said["findings"]["outlying_repeat"]["evidence"] == (
-        "ddp.1x1.r2 on node-a trained 547 examples/s, the 2 other repeats of 1x1 639 to 640; it is in the baseline "
-        "of 3 sizes"
+        "ddp.1x1.r2 on node-a trained 547 examples/s, the 2 other repeats of 1x1 639 to 640; it is a repeat of "
+        "the baseline of 3 sizes"
     )
     assert said["headline"].endswith(" % efficiency.")
     assert said["advice"][0] == "One repeat is far from the others"
