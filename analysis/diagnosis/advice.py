@@ -137,7 +137,7 @@ def _advice(rows: Sequence[Row], open_points: Mapping[str, Row]) -> Advice:
         if still_open := [open_points[case] for case in cases if case in open_points]:
             most = max(map(_repeats_to_decide, still_open))
             aim = "decide" if most <= asked else "narrow"
-            title = f"To {aim} the verdict, repeat {asked} times in all, on a quiet machine."
+            title = f"To {aim} the verdict, run {asked} repeats in total, on a quiet machine."
             said = [f"{point['case_name']} may be {verdicts.possible(point)}" for point in still_open]
             more = [f"and {len(said) - _MOST_CASES} more"] if len(said) > _MOST_CASES else []
             others = [name for name in open_points if name not in cases]

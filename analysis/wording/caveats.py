@@ -97,7 +97,7 @@ def slow_runs(points: Sequence[Row]) -> Iterator[str]:
         largest = max(tested, key=lambda point: point["world_size"])
         most = f"{100 * min(largest['slow_share_hi'], 0.99):.2g} %"
         yield (
-            f"Figures are typical: none of {runs:,} runs stands apart as slow, by 20 % or more. Probably at most "
+            f"Figures are typical: none of {runs:,} runs was slow, by 20 % or more. Probably at most "
             f"{most} of runs on {counted(largest['world_size'], 'ranks')} are slow."
         )
 

@@ -43,8 +43,8 @@ def sentence(row: Row, name: Callable[[str], str] = str) -> str:
     if row["difference_us_lo"] > 0:
         share = estimate(100 * row["share"], 100 * row["share_lo"], 100 * row["share_hi"])[0]
         return f"Cost of measuring: {_a_step(row)}, {share} % {of}."
-    found = "not resolved" if row["difference_us_hi"] > 0 else "none found"
-    return f"Cost of measuring: {found} by {row['pairs']:,} pairs of steps: {_a_step(row)} {of}."
+    found = "within the noise of" if row["difference_us_hi"] > 0 else "none found by"
+    return f"Cost of measuring: {found} {row['pairs']:,} pairs of steps: {_a_step(row)} {of}."
 
 
 def _a_step(row: Row) -> str:

@@ -108,7 +108,7 @@ def test_of_an_undecided_case_what_makes_it_surer_comes_before_what_changes_its_
     assert names([ROW, NOISY, elsewhere], DECIDED) == ["small_batch"]
     repeat = first_advice([NOISY, few, elsewhere], [POINT, DECIDED])
     assert [one.title for one in repeat] == [
-        "To decide the verdict, repeat 9 times in all, on a quiet machine."
+        "To decide the verdict, run 9 repeats in total, on a quiet machine."
     ]
     assert repeat[0].cases == ("a",)
     assert repeat[0].evidence == "a may be anything from poor to superlinear"

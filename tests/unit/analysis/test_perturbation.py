@@ -158,12 +158,16 @@ def known(low, high, bare_ms=10.0, pairs=50):
         (
             [known(-40.0, 60.0), known(-80.0, 90.0)],
             [
-                "Cost of measuring: not resolved by 50 pairs of steps: 10.0 µs a step [−40.0, 60.0] of 10.0 ms (a 1x1)."
+                "Cost of measuring: within the noise of 50 pairs of steps: "
+                "10.0 µs a step [−40.0, 60.0] of 10.0 ms (a 1x1)."
             ],
         ),
         (
             [known(-8_600.0, 15_212.0, bare_ms=53.2, pairs=12)],
-            ["Cost of measuring: not resolved by 12 pairs of steps: 3.3 ms a step [−8.6, 15.2] of 53.2 ms (a 1x1)."],
+            [
+                "Cost of measuring: within the noise of 12 pairs of steps: "
+                "3.3 ms a step [−8.6, 15.2] of 53.2 ms (a 1x1)."
+            ],
         ),
         (
             [known(-40.0, -20.0)],

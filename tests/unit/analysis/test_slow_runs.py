@@ -246,7 +246,7 @@ def test_without_a_slow_run_the_sentence_says_how_rare_they_are(ask):
     (sentence,) = slow_runs(points)
     most = 1 - 0.025 ** (8 / (3 * 1 + 3 * 8))
     assert sentence == (
-        "Figures are typical: none of 6 runs stands apart as slow, by 20 % or more. Probably at most "
+        "Figures are typical: none of 6 runs was slow, by 20 % or more. Probably at most "
         f"{100 * most:.2g} % of runs on 8 ranks are slow."
     )
 
