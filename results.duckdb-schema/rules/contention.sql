@@ -4,7 +4,7 @@
 --   machine share memory bandwidth, caches, power or cores. Neither the network nor a smaller batch explains that.
 --
 -- Fires under weak scaling if the term `work` of efficiency_loss (longer computation, without the cost of lower clocks)
--- is above 5 % of the ranks' time with its whole interval; without an interval it is likely.
+-- is above 5 % of the ranks' time with its whole interval. Without an interval the finding is likely.
 WITH longer AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, share, share_lo, is_decided
     FROM efficiency_loss

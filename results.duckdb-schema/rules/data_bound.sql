@@ -1,7 +1,7 @@
 -- title: Training waits for data
 -- severity: warning
--- meaning: Ranks compute faster than their batches arrive, so devices idle until the next batch is there. More or
---   faster devices make this worse, because data loading limits the throughput.
+-- meaning: Ranks compute faster than their batches arrive, so devices are idle until the next batch arrives. More or
+--   faster devices make this worse, because loading limits the throughput.
 --
 -- Fires if waiting for data delays the step by more than a tenth of its duration, by the lower end of the interval if
 -- there is one: MLPerf Storage requires accelerators to be busy for nine tenths of the time. The advised number of

@@ -4,8 +4,8 @@
 --   tensor may then not fit although enough memory is free in total, and the allocator loses time returning pieces.
 --
 -- Fires on GPUs that are nearly full (less than a tenth free, or out of memory) if at least a tenth of the memory is
--- held but unused, according to the peaks of held and of allocated memory, or to torch's own error message. If memory
--- is free, what the allocator keeps costs nothing.
+-- held but unused. That follows from the peaks of held and of allocated memory, or from torch's own error message. If
+-- memory is free, unused memory that the allocator keeps costs nothing.
 WITH errors AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,

@@ -4,14 +4,14 @@
 --   work that it could. Its operations are too small, or start too late one after another. A faster device would not
 --   help.
 --
--- Fires if GPUs ran a kernel less than half of the time, and waiting for data explains less than half of the rest
--- (communication kernels count as running); or if arithmetic during computation is below 5 % of the device's peak for
--- the precision (else of the rate that `matmul` achieved on such a device). For the second condition, the parts of a
--- step for data and communication are subtracted first; if they are unknown, it does not apply. 5 % is a convention:
--- large language models reach 40 % (Chowdhery et al. 2022), ResNet-50 in bf16 about 7 % on an H100. With several
--- repeats, both conditions use the upper end of the interval over them. The advised batch is up to four times as large,
--- if a fifth of the memory would stay free and a step stays within the data set; if that is unknown, no batch is
--- advised.
+-- Fires in two cases. First, GPUs ran a kernel less than half of the time, and waiting for data explains less than
+-- half of the rest (communication kernels count as running). Second, arithmetic during computation is below 5 % of the
+-- device's peak for the precision, or, if the peak is unknown, of the rate that `matmul` achieved on such a device.
+-- For this case, the parts of a step for data and communication are subtracted first; it does not apply if they are
+-- unknown. 5 % is a convention: large language models reach 40 % (Chowdhery et al. 2022), ResNet-50 in bf16 about 7 %
+-- on an H100. With several repeats, both cases use the upper end of the interval over them. The advised batch is up to
+-- four times as large, if a fifth of the memory would stay free and a step stays within the data set. If that is
+-- unknown, no batch is advised.
 WITH parts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,

@@ -6,10 +6,11 @@
 --
 -- Fires on the first size across nodes, compared with one node, if exposed communication takes longer by at least a
 -- tenth of the step and the intervals of its cost do not overlap. If one node has as many ranks, the size across nodes
--- must also be at least a tenth slower, by the end of the interval nearer to no difference. If one node has fewer ranks,
--- exposed communication must take more than twice as long: a larger ring alone does not explain that, because its factor
--- 2 (n - 1) / n is at most twice the factor on 2 ranks or more. If communication is unknown, as without profiled steps
--- under FSDP, slower steps on as many ranks are a likely sign, unless a rank is slower than the others (stragglers).
+-- must also be at least a tenth slower, by the end of the interval nearer to no difference. If one node has fewer
+-- ranks, exposed communication must take more than twice as long. A larger ring alone does not explain that, because
+-- its factor 2 (n - 1) / n is at most twice the factor on 2 ranks or more. Communication may be unknown, as under FSDP
+-- without profiled steps. Then slower steps on as many ranks are a likely sign, unless a rank is slower than the
+-- others (stragglers).
 WITH points AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, workers, world_size, strategy, placement,

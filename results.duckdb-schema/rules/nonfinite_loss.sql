@@ -3,8 +3,8 @@
 -- meaning: A NaN or infinite loss ends learning: usually every parameter is NaN from then on. The steps take as long as
 --   before, so times do not show it.
 --
--- Fires at any NaN or infinite loss of any rank, warm-up included. A loss that is not finite before the first update
--- cannot come from the optimizer's settings; the advice says so.
+-- Fires at any NaN or infinite loss of any rank, warm-up included. If a loss is not finite before the first update,
+-- the optimizer's settings cannot be the cause; the advice says so.
 WITH attempts AS (
     SELECT
         session_id, run_id, attempt,

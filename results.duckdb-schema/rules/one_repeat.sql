@@ -1,6 +1,6 @@
 -- title: One repeat each
 -- severity: notice
--- meaning: Every size was run once, so the variation between equal runs is unknown: no result has an interval, and a
+-- meaning: Every size was run once, so the variation between equal runs is unknown. No result has an interval, and a
 --   difference of a few percent may be chance.
 --
 -- Fires for a session in which sizes were compared and none was planned or run more than once.

@@ -3,9 +3,9 @@
 -- meaning: Training did not fit into memory, so this size has no result. Activations grow with the examples of a
 --   micro-batch; parameters, gradients and optimizer state do not depend on the batch.
 --
--- Fires if a measured run ran out of memory; probing runs of find_batch, which look for that limit, do not count. The
--- advice names the cheapest remedy first: smaller micro-batches, as long as they have more than one example and the
--- states leave a tenth of the memory to activations; then recomputing activations; then sharding.
+-- Fires if a measured run ran out of memory. Probing runs of find_batch do not count, because they look for that
+-- limit. The advice names the cheapest remedy first: smaller micro-batches, as long as they have more than one example
+-- and the states leave a tenth of the memory to activations; then recomputing activations; then sharding.
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,

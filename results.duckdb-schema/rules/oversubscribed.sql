@@ -1,7 +1,7 @@
 -- title: More ranks than slots
 -- severity: warning
--- meaning: Ranks had to share GPUs or cores, so each got only a fraction of one. The results describe such sharing, not
---   how the training scales on hardware of its own; these rows have no verdict.
+-- meaning: Ranks had to share GPUs or cores, so each got only a fraction of one. The results describe this sharing,
+--   not how the training scales if each rank has its own device. These rows have no verdict.
 --
 -- Fires at every placement that ran under --oversubscribe with more ranks than slots.
 SELECT

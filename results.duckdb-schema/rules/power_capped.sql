@@ -1,7 +1,7 @@
 -- title: GPU at its power limit
 -- severity: notice
--- meaning: The GPU would clock higher if it were allowed more power. This is normal for large multiplications and not a
---   fault, but two GPUs of one kind with different limits, or another node, give different times.
+-- meaning: The GPU would clock higher if it were allowed more power. This is normal for large multiplications and not
+--   a fault. But other GPUs of the same kind with a different limit, or another node, give different times.
 --
 -- Fires if NVML reported SwPowerCap (nvml.h, nvmlClocksEventReasons) in at least half of the readings during measured
 -- steps, and in at least 5 readings, over the GPUs that the ranks use.

@@ -1,6 +1,6 @@
 -- title: Not decided
 -- severity: warning
--- meaning: The repeats differ so much that the efficiency may be almost anything: these runs do not show whether more
+-- meaning: The repeats differ so much that the efficiency may be almost anything. These runs do not show whether more
 --   workers pay off, nor what to change. Other findings at this size are likely at most.
 --
 -- Fires if the interval of the efficiency spans more than two verdicts. The advised repeats bring it under one verdict,

@@ -1,6 +1,6 @@
 -- title: Most of the lost efficiency is unexplained
 -- severity: notice
--- meaning: Efficiency is lost, and the measurements do not show where: without profiled steps, communication, waiting
+-- meaning: Efficiency is lost, and the measurements do not show where. Without profiled steps, communication, waiting
 --   for other ranks and computation cannot be distinguished in every strategy.
 --
 -- Fires if the remainder is the largest term of efficiency_loss and at least 10 % of the ranks' time, with its

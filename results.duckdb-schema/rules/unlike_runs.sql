@@ -3,8 +3,8 @@
 -- meaning: Runs of this session differ in software, hardware, settings, code or data that must be equal. A speedup
 --   between such runs includes the difference, and an interval over such repeats describes none of them.
 --
--- Fires if a fact that must be equal (table fingerprint) has several values within the session, on one kind of device:
--- for example if the session was resumed with another version of torch, on another machine, or with changed code.
+-- Fires if a fact that must be equal (table fingerprint) has several values within the session, on one kind of device.
+-- Examples: the session was resumed with another version of torch, on another machine, or with changed code.
 WITH counted AS (
     SELECT session_id, key, value, sum(runs)::BIGINT AS runs, min(first_run) AS first_run
     FROM fingerprint
