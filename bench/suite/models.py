@@ -129,7 +129,8 @@ class Case(BaseModel):
     strategy: StrategyChoice
     """How the model is distributed over the ranks: a name, or a mapping of `name` and its options."""
     scaling: Scaling
-    """`strong` fixes global_batch, `weak` fixes batch_per_rank, `none` is not compared over world sizes."""
+    """`strong` fixes global_batch, `weak` fixes batch_per_rank, `none` is not compared over world sizes. `counted`,
+    only for a command: bench counts the examples of each step."""
     batch_per_rank: Count | None = None
     """Examples per rank and optimizer step."""
     global_batch: Count | None = None

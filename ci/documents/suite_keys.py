@@ -6,7 +6,9 @@ import functools
 import importlib
 import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, fields
+from types import MappingProxyType
 from typing import Any
 
 from bench import strategies, workloads
@@ -16,6 +18,17 @@ from ci.documents.markdown import code, table, unit
 Schema = dict[str, Any]
 SECTIONS = ("case", "find_batch", "data", "train", "measure")
 _HEAD = ("key", "type, bounds, unit", "default", "meaning")
+_DEFAULTS = {
+    "suite": {"workload": "required here or in each case"}
+    | dict.fromkeys(("data", "train", "measure"), "the defaults of its keys"),
+    "case": {
+        "strategy": "required here or in `matrix`; `script` with a command",
+        "scaling": "required here or in `matrix`; `counted` with a command",
+        "threads": "a slot's share of the CPUs; 1 on CPUs without `--ranks-per-node`",
+    }
+    | dict.fromkeys(("workload", "data", "train", "measure", "device"), "the suite's"),
+}
+"""Section: the defaults that the schema does not have."""
 
 
 @functools.cache
@@ -24,13 +37,14 @@ def whole() -> Schema:
 
 
 def suite() -> str:
-    return _keys(whole())
+    return _keys(whole(), _DEFAULTS["suite"])
 
 
 def section(name: str) -> str:
     """The table of a section's keys; `name` is one of SECTIONS."""
     schema = whole()["$defs"][name]
-    return _keys(next(one for one in schema.get("anyOf", [schema]) if "properties" in one))
+    keys = next(one for one in schema.get("anyOf", [schema]) if "properties" in one)
+    return _keys(keys, _DEFAULTS.get(name, {}))
 
 
 def chosen(kind: str) -> str:
@@ -67,8 +81,13 @@ def _one(kind: str, option: Schema) -> str:
         lines.append(f"`data.source`: {', '.join(code(source) for source in loaded.sources)}.")
     elif loaded.max_world_size is not None:
         lines.append(f"World size: {loaded.max_world_size} at most.")
-    options = _keys(option) if len(option["properties"]) > 1 else "It has no options.\n"
+    required = {one.name: "required" for one in fields(loaded.Options) if _is_required(one)}
+    options = _keys(option, required) if len(option["properties"]) > 1 else "It has no options.\n"
     return "\n".join([*lines, "", options])
+
+
+def _is_required(option: Field[Any]) -> bool:
+    return option.default is MISSING and option.default_factory is MISSING
 
 
 def _sentence(doc: str, name: str) -> str:
@@ -76,10 +95,16 @@ def _sentence(doc: str, name: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _keys(schema: Schema) -> str:
+def _keys(schema: Schema, defaults: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The table of a mapping's keys. `defaults` are those that the schema does not have."""
     required = schema.get("required", [])
     rows = [
-        (code(key), _type(item) + _in(key), _default(key, item, required), _meaning(item))
+        (
+            code(key),
+            _type(item) + _in(key),
+            defaults.get(key) or _default(key, item, required),
+            _meaning(item),
+        )
         for key, item in _properties(schema)
     ]
     assert rows, "the schema has no keys"
@@ -106,8 +131,6 @@ def _target(item: Schema) -> Schema:
 def _default(key: str, item: Schema, required: list[str]) -> str:
     if key in required:
         return "required"
-    if "$ref" in item:
-        return "the suite's"
     return code(json.dumps(item["default"], ensure_ascii=False)) if "default" in item else "none"
 
 
