@@ -69,6 +69,8 @@ def _suggestion(said: str, known: Sequence[str]) -> str:
     # of equally similar names max takes the first, the newest
     near = max(known, key=lambda name: _similarity(said, name))
     is_near = _similarity(said, near) >= _SIMILAR
+    if len(known) == 1 and not is_near:
+        return f"; the only session is {near}"
     there_are = f": did you mean {near}?" if is_near else f"; the newest are {_listed(known)};"
     return f"{there_are} `bench sessions` lists all {len(known):,}"
 
