@@ -34,9 +34,9 @@ def written(page: str, makers: Mapping[str, Callable[[], str]]) -> str:
 
 def unit(name: str) -> str:
     """The unit in a key's or column's name; empty for a count, a ratio or text."""
-    if "throughput" in name.split("_") and not name.endswith("_unit"):
-        return "examples/s"
     name = name.removesuffix("_lo").removesuffix("_hi")  # an interval has the unit of its quantity
+    if "throughput" in name.split("_") and not name.endswith(("_unit", "_factor")):
+        return "examples/s"
     if name.endswith("_per_s"):
         counted = name.removesuffix("_per_s").rpartition("_")[2]
         return f"{_COUNTED.get(counted, counted)}/s"

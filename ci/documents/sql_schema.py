@@ -1,8 +1,8 @@
 """Every table, view and macro of results.duckdb with every column: types from an empty database, meanings from the SQL.
 
 The meaning of a column is a comment in its own definition: at the end of the line that names it, or a comment line
-`-- column: meaning`. Otherwise it is that of the column of the same name in a definition that it reads, or in an
-earlier one.
+`-- column: meaning`, which the next comment lines may continue. Otherwise it is that of the column of the same name in
+a definition that it reads, or in an earlier one.
 `x_lo` and `x_hi` are the ends of the interval of `x`.
 
 Columns that mean the same in many tables are described once, and the ends of intervals are listed next to their column.
@@ -149,11 +149,17 @@ def _head(text: str) -> str:
 
 def _comments(text: str) -> dict[str, str]:
     """Column -> its comment; the last one counts."""
-    found = {}
+    found: dict[str, str] = {}
+    begun = ""  # the column whose meaning the next comment line may continue
     for line in text.splitlines():
-        pattern = _ALONE if line.lstrip().startswith("--") else _COLUMN
-        if column := pattern.search(line):
+        is_comment = line.lstrip().startswith("--")
+        if column := (_ALONE if is_comment else _COLUMN).search(line):
             found[column[1]] = column[2].strip()
+            begun = column[1] if is_comment else ""
+        elif is_comment and begun:
+            found[begun] += " " + line.strip(" -")
+        else:
+            begun = ""
     return found
 
 

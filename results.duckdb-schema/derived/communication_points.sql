@@ -41,7 +41,7 @@ final AS (
         optimizer_ms * s_per_ms AS optimizer_s,  -- optimizer phase of step_s
         row_number() OVER (
             PARTITION BY session_id, case_name, world_size ORDER BY nodes, ranks_per_node
-        ) = 1 AS stands_for_n  -- whether it uses the fewest nodes of all placements with as many ranks
+        ) = 1 AS has_fewest_nodes  -- whether it uses the fewest nodes of all placements with as many ranks
         -- scaling_mode: strong, weak
         -- strategy: ddp, fsdp, fsdp1
         -- device_type: cpu, cuda

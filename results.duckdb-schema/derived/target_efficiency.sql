@@ -167,7 +167,7 @@ final AS (
         until_loss,
         runs,                          -- that were to reach the target, and began
         reached,                       -- number of runs that reached it
-        missed,                        -- number of runs that did not, also if they ended early
+        missed,                        -- number of runs that did not reach it, also if they ended early
         -- estimate: mean (no run missed it), fit (fewer than half did), bound (half or more did, or fewer than three
         -- reached it); null if a run's examples are unknown
         of_examples.kind AS estimate,

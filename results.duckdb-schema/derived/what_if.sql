@@ -109,7 +109,7 @@ final AS (
         is_bound,         -- not measured: the speed-up is at most this
         repeats,          -- ok repeats
         rounds,           -- of the repeat with fewest
-        -- interval_over: repeats, or rounds if there is one repeat: then it does not have what differs between runs
+        -- interval_over: repeats, or rounds if there is one repeat; it then leaves out the differences between runs
         CASE WHEN repeats > 1 THEN 'repeats' ELSE 'rounds' END AS interval_over,
         step_ms,          -- median over rounds, mean over repeats; null for a bound
         time_ratio,       -- time of a step ÷ that of a step with the training's messages

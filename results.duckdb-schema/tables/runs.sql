@@ -7,7 +7,7 @@ CREATE TABLE runs (
     case_name VARCHAR,             -- case of the suite, with its matrix choice
     workload VARCHAR,              -- what is trained; for a custom file its name and class, without the folder
     strategy VARCHAR,              -- how the model is distributed over the ranks; for a custom file as workload
-    scaling_mode VARCHAR,          -- none, strong, weak; of a script as counted, unless the user says it
+    scaling_mode VARCHAR,          -- none, strong, weak; for a script as counted, or as --scaling says
     axis VARCHAR,                  -- what scales: ranks, threads
     workers INTEGER,               -- number of ranks or threads along the axis
     world_size INTEGER,            -- number of ranks

@@ -77,7 +77,7 @@ overlapped AS (
     FROM computed
 ),
 measured AS (
-    SELECT session_id, case_name, nodes, ranks_per_node, mean_throughput, stands_for_n FROM communication_points
+    SELECT session_id, case_name, nodes, ranks_per_node, mean_throughput, has_fewest_nodes FROM communication_points
 ),
 final AS (
     SELECT
@@ -105,8 +105,8 @@ final AS (
         if(messages > 0, fabric, NULL) AS fabric, -- measured: at this placement; extrapolated; null without messages
         fabric_session_id,                        -- session or sessions whose collectives were fitted
         throughput_of_one,                        -- throughput that corresponds to a speedup of 1 in this case
-        -- stands_for_n: whether it uses the fewest nodes of all placements with as many ranks
-        coalesce(stands_for_n, true) AS stands_for_n
+        -- has_fewest_nodes: whether it uses the fewest nodes of all placements with as many ranks
+        coalesce(has_fewest_nodes, true) AS has_fewest_nodes
     FROM overlapped
     JOIN suites USING (session_id)
     LEFT JOIN baselines USING (session_id, case_name)

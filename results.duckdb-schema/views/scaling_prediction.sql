@@ -59,7 +59,7 @@ both_kinds AS (
         session_id, suite, case_name, scaling_mode, axis, 'communication' AS law, kind, workers, measured_throughput,
         throughput_of_one, throughput, throughput_lo, throughput_hi, relative_error
     FROM communication_prediction
-    WHERE stands_for_n
+    WHERE has_fewest_nodes
 ),
 final AS (
     SELECT

@@ -174,6 +174,16 @@ def test_every_key_option_and_column_is_described() -> None:
     assert sql_schema.undescribed() == []
 
 
+def test_a_meaning_of_two_lines_is_shown_whole_and_a_factor_has_no_unit() -> None:
+    page = PAGES["docs/schema.md"]
+    target = page.partition("### target_efficiency\n")[2].partition("\n### ")[0]
+    rows = {line.split("|")[1].strip(): line for line in target.splitlines() if line.startswith("| `")}
+    assert rows["`estimate`"].endswith("fewer than three reached it); null if a run's examples are unknown |")
+    factors = "`throughput_factor`, `throughput_factor_lo`, `throughput_factor_hi`"
+    assert rows[factors].split("|")[3].strip() == ""
+    assert rows["`throughput`"].split("|")[3].strip() == "examples/s"
+
+
 def test_every_key_table_and_view_has_its_place() -> None:
     for name in [*schema.tables(), *schema.derived(), *schema.views()]:
         assert f"### {name}\n" in PAGES["docs/schema.md"]
