@@ -35,11 +35,12 @@ def written(page: str, makers: Mapping[str, Callable[[], str]]) -> str:
 def unit(name: str) -> str:
     """The unit in a key's or column's name; empty for a count, a ratio or text."""
     name = name.removesuffix("_lo").removesuffix("_hi")  # an interval has the unit of its quantity
-    if "throughput" in name.split("_") and not name.endswith(("_unit", "_factor")):
+    if name.endswith(("_unit", "_factor", "_log_variance")):
+        return ""
+    if "throughput" in name.split("_"):
         return "examples/s"
-    if name.endswith("_per_s"):
-        counted = name.removesuffix("_per_s").rpartition("_")[2]
-        return f"{_COUNTED.get(counted, counted)}/s"
+    if rate := _RATE.fullmatch(name):
+        return f"{_COUNTED.get(rate[1], rate[1])}/{_UNITS[rate[2]]}"
     for part in reversed(name.split("_")):
         if part in _UNITS:
             return _UNITS[part]
@@ -51,5 +52,7 @@ _UNITS = {
     "mhz": "MHz", "gbps": "GB/s",
 }  # fmt: skip
 """Units by the suffix of a name."""
+_RATE = re.compile(r"(?:\w+_)?([a-z]+)_per_(s|j)(?:_per_device)?")
+"""A name that ends in its unit, a count per second or per joule."""
 _COUNTED = {"flops": "FLOP", "tflops": "TFLOP"}
 """Names of counts per second whose unit is written differently."""

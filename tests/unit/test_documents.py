@@ -29,7 +29,7 @@ from bench.suite.selection import Selection
 from benchmarks.coverage import empty_database
 from ci.documents import commands, sql_schema, suite_keys
 from ci.documents.__main__ import MAKERS, stale_pages
-from ci.documents.markdown import REGION
+from ci.documents.markdown import REGION, unit
 from tests.factory import Case, make_session
 
 ROOT = Path(__file__).parents[2]
@@ -174,14 +174,24 @@ def test_every_key_option_and_column_is_described() -> None:
     assert sql_schema.undescribed() == []
 
 
-def test_a_meaning_of_two_lines_is_shown_whole_and_a_factor_has_no_unit() -> None:
+def test_a_meaning_of_two_lines_is_shown_whole() -> None:
     page = PAGES["docs/schema.md"]
     target = page.partition("### target_efficiency\n")[2].partition("\n### ")[0]
     rows = {line.split("|")[1].strip(): line for line in target.splitlines() if line.startswith("| `")}
     assert rows["`estimate`"].endswith("fewer than three reached it); null if a run's examples are unknown |")
-    factors = "`throughput_factor`, `throughput_factor_lo`, `throughput_factor_hi`"
-    assert rows[factors].split("|")[3].strip() == ""
-    assert rows["`throughput`"].split("|")[3].strip() == "examples/s"
+
+
+@pytest.mark.parametrize(
+    ("column", "shown"),
+    [
+        ("throughput_lo", "examples/s"), ("throughput_factor_lo", ""), ("throughput_unit", ""),
+        ("step_ms_log_variance", ""), ("step_ms_lo", "ms"), ("tokens_per_s_hi", "tokens/s"),
+        ("bus_bytes_per_s", "bytes/s"), ("flops_per_s_per_device", "FLOP/s"), ("examples_per_j_lo", "examples/J"),
+        ("j_per_example", "J"), ("time_per_epoch_s", "s"),
+    ],
+)  # fmt: skip
+def test_a_columns_unit_follows_from_its_name(column: str, shown: str) -> None:
+    assert unit(column) == shown
 
 
 def test_every_key_table_and_view_has_its_place() -> None:
