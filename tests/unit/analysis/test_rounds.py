@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.stats import f
+from scipy.stats import f, t
 
 from analysis.loading.derive import derive_and_diagnose
 from benchmarks.coverage import empty_database
@@ -82,7 +82,15 @@ def test_the_tests_are_those_of_nested_linear_models(drawn):
 def test_a_rounds_ratio_is_its_throughput_over_that_of_all_rounds(drawn):
     logs, position = drawn
     ratios = np.exp(logs.mean() - logs.mean(axis=1))
-    assert [row["round_ratio"] for row in made(logs, position)] == pytest.approx(list(ratios), rel=1e-9)
+    rows = made(logs, position)
+    assert [row["round_ratio"] for row in rows] == pytest.approx(list(ratios), rel=1e-9)
+    # a mean over sizes minus one over all, of a two-way analysis of variance
+    rounds, sizes = np.indices(logs.shape)
+    df = (ROUNDS - 1) * (SIZES - 1)
+    variance = residual_squares(logs, *dummies(sizes), *dummies(rounds)) / df
+    half = t.ppf(0.975, df) * np.sqrt(variance / SIZES * (1 - 1 / ROUNDS))
+    assert [row["round_ratio_lo"] for row in rows] == pytest.approx(list(ratios * np.exp(-half)), rel=1e-5)
+    assert [row["round_ratio_hi"] for row in rows] == pytest.approx(list(ratios * np.exp(half)), rel=1e-5)
 
 
 def test_a_known_effect_of_position_is_found():

@@ -1,0 +1,150 @@
+"""Ends of intervals, and figures next to them, recomputed from the rows of runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+from tests.factory import Case
+from tests.factory_tables import SAMPLE_SCHEMA
+from tests.unit.analysis.conftest import asks, measured, session_of
+
+REPEATS = 6
+
+
+def drawn(ms, seed):
+    """Step times of six repeats that vary by 1 %."""
+    return (ms * np.exp(0.01 * np.random.default_rng(seed).standard_normal(REPEATS))).tolist()
+
+
+def ends(values):
+    """The mean of the values and the ends of Student's interval."""
+    values = np.asarray(values)
+    half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    return [values.mean() - half, values.mean(), values.mean() + half]
+
+
+def named(row, name):
+    return [row[f"{name}_lo"], row[name], row[f"{name}_hi"]]
+
+
+@measured(Case(name="ddp", repeats=REPEATS, step_ms={2: drawn(54.0, 2)}, device_type="cuda"))
+def test_energy_per_example_has_students_interval_on_logarithms(ask):
+    (row,) = ask("FROM energy")
+    runs = ask("SELECT energy_j / (examples_per_step * measured_steps) AS energy FROM hardware_use")
+    found = ends([np.log(run["energy"]) for run in runs])
+    assert row["energy_repeats"] == REPEATS
+    assert named(row, "j_per_example") == pytest.approx(np.exp(found), rel=1e-4)
+    assert named(row, "examples_per_j") == pytest.approx(np.exp(-np.array(found))[::-1], rel=1e-4)
+
+
+def change_samples(path, changed):
+    """Replace the rows of a file of samples by those that the function makes of them."""
+    table = pq.read_table(path)
+    rows = pa.Table.from_pylist(changed(table.to_pylist()), schema=SAMPLE_SCHEMA)
+    pq.write_table(rows.replace_schema_metadata(table.schema.metadata), path)
+
+
+def _busier_in_one_run(folder):
+    path = folder / "ddp.1x2.r3/samples.node0.parquet"
+    change_samples(path, lambda rows: [row | {"other_cpu_pct": 9.0} for row in rows])
+
+
+@asks(session_of(Case(name="ddp", step_ms={1: 10.0, 2: 6.0}, repeats=4), changed=_busier_in_one_run))
+def test_the_busiest_run_is_the_one_with_the_most_other_work(ask):
+    (row,) = ask("FROM other_work")
+    assert row["other_cpu_share"] == pytest.approx((7 * 0.01 + 0.09) / 8)
+    assert (row["other_cpu_share_largest"], row["busiest_run_id"]) == (pytest.approx(0.09), "ddp.1x2.r3")
+
+
+def _warmer_with_time(folder):
+    """The GPU is one degree warmer at each reading, the last of which is long after the measured steps. Its memory was
+    empty at the first one."""
+
+    def changed(rows):
+        gpu = sorted((row for row in rows if row["device"] == 0), key=lambda row: row["time_ns"])
+        gpu.append(gpu[-1] | {"time_ns": 10**12})
+        gpu.insert(0, gpu[0] | {"time_ns": -2 * 10**9, "memory_used_bytes": 0})
+        return [row | {"temperature_c": 40.0 + place} for place, row in enumerate(gpu)]
+
+    change_samples(folder / "ddp.1x1.r0/samples.node0.parquet", changed)
+
+
+@asks(
+    session_of(
+        Case(name="ddp", step_ms={1: 100.0}, repeats=1, device_type="cuda", found_bytes=7),
+        changed=_warmer_with_time,
+    )
+)
+def test_a_gpus_temperature_is_the_hottest_of_measured_steps_and_its_first_memory_is_the_earliest(ask):
+    (row,) = ask("FROM run_device_stats WHERE device = 0")
+    assert (
+        row["temperature_c"] == 40 + 2 + 1_200 / 200
+    )  # two readings before the barrier, then one each 200 ms
+    assert row["memory_used_bytes_first"] == 0
+
+
+@measured(Case(name="ddp", step_ms={4: 10.0}, jitter=0.1, repeats=1))
+def test_a_step_has_the_shortest_the_mean_and_the_longest_of_its_ranks(ask):
+    rows = ask("SELECT * FROM steps")
+    for step in ask("FROM step_stats"):
+        ranks = [row["step_ns"] for row in rows if row["step"] == step["step"]]
+        assert len(set(ranks)) == 4
+        assert step["rank_step_ns_min"] == min(ranks)
+        assert step["rank_step_ns_mean"] == pytest.approx(np.mean(ranks))
+        assert step["rank_step_ns_max"] == max(ranks)
+
+
+@measured(Case(name="ddp", step_ms={1: 10.0, 2: 6.0}, jitter=0.1, repeats=4))
+def test_the_variation_of_a_sizes_steps_is_the_root_mean_square_over_its_runs(ask):
+    cvs = [row["cv"] for row in ask("FROM run_summary WHERE workers = 2")]
+    (row,) = ask("FROM variance_components WHERE workers = 2")
+    assert row["step_sd"] == pytest.approx(np.sqrt(np.mean(np.square(cvs))), rel=1e-9)
+
+
+@measured(
+    Case(
+        name="ddp",
+        step_ms={1: 10.0, 2: 6.0, 4: 4.0, 8: 3.0},
+        statuses={(n, repeat): "oom" for n in (1, 2) for repeat in range(3)},
+    )
+)
+def test_the_placement_that_fits_is_the_smallest_larger_one(ask):
+    rows = ask("FROM memory_remedies ORDER BY world_size")
+    assert [(row["world_size"], row["fitting_placement"]) for row in rows] == [(1, "1x4"), (2, "1x4")]
+
+
+TO_TARGET = Case(
+    name="ddp",
+    scaling="weak",
+    repeats=REPEATS,
+    steps=100,
+    validate_every=10,
+    validation_ms=120.0,
+    setup_s=2.0,
+    until_loss=0.8,
+    step_ms={1: drawn(100.0, 4), 2: drawn(105.0, 5)},
+    target_step={(n, r): 10 * (4 + (n * r) % 5) for n in (1, 2) for r in range(REPEATS)},
+)
+
+
+@measured(TO_TARGET)
+def test_shares_of_the_clock_to_a_target_and_factors_follow_from_its_runs(ask):
+    runs = ask("FROM target_runs ORDER BY workers, repeat")
+    one, two = runs[:REPEATS], runs[REPEATS:]
+    row = ask("FROM target_efficiency ORDER BY workers")[1]
+    assert row["setup_share"] == pytest.approx(np.mean([2.0 / run["seconds"] for run in two]))
+    assert row["validation_share"] == pytest.approx(
+        np.mean([run["validation_s"] / run["seconds"] for run in two])
+    )
+
+    def logs(key):
+        return [np.log(here[key] / base[key]) for here, base in zip(two, one, strict=True)]
+
+    per_worker = np.exp(ends(logs("throughput"))) / 2
+    assert named(row, "throughput_factor") == pytest.approx(per_worker, rel=1e-4)
+    assert named(row, "share_factor") == pytest.approx(np.exp(ends(logs("training_share"))), rel=1e-4)
+    assert [run["since_last"] for run in one] == pytest.approx([10 / run["steps"] for run in one])
