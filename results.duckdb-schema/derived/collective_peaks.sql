@@ -13,12 +13,12 @@ final AS (
         min(message_bytes) AS smallest_message_bytes,
         -- smallest_time_us: time of one operation on the smallest message: its latency
         arg_min(time_us, message_bytes) AS smallest_time_us,
-        arg_min(time_us_lo, message_bytes) AS smallest_time_us_lo,
-        arg_min(time_us_hi, message_bytes) AS smallest_time_us_hi,
+        arg_min_null(time_us_lo, message_bytes) AS smallest_time_us_lo,
+        arg_min_null(time_us_hi, message_bytes) AS smallest_time_us_hi,
         arg_max(message_bytes, bus_gbps) AS peak_message_bytes,  -- message size with the largest bus bandwidth
         max(bus_gbps) AS peak_bus_gbps,  -- largest bus bandwidth over all message sizes, 10^9 bytes per second
-        arg_max(bus_gbps_lo, bus_gbps) AS peak_bus_gbps_lo,
-        arg_max(bus_gbps_hi, bus_gbps) AS peak_bus_gbps_hi
+        arg_max_null(bus_gbps_lo, bus_gbps) AS peak_bus_gbps_lo,
+        arg_max_null(bus_gbps_hi, bus_gbps) AS peak_bus_gbps_hi
     FROM exchanged
     GROUP BY
         session_id, case_name, device_type, device_name, nodes, ranks_per_node, threads, placement, world_size,

@@ -7,6 +7,8 @@ from math import exp, log, sqrt
 from pathlib import Path
 from statistics import stdev
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from bench.records.run_spec import RunSpec
@@ -78,3 +80,19 @@ def test_runs_without_steps_are_covered_and_have_neither_throughput_nor_verdict(
         {"case_name": "products", "ok": 2},
     ]
     assert asked("FROM scaling WHERE throughput IS NOT NULL OR verdict IS NOT NULL") == []
+
+
+def test_a_peak_that_was_measured_once_has_no_interval_of_another_message(
+    results: Path, read_back: Callable[[], Ask]
+) -> None:
+    session = make_session(results, [machine_case("links", [2])])
+    add_collectives(
+        session, lambda spec, _op, size: 10_000 * FACTORS[spec.repeat] + size, sizes=(1000, 8000, 64_000)
+    )
+    for path in [*session.glob("*.r1/collectives.*"), *session.glob("*.r2/collectives.*")]:
+        table = pq.read_table(path)
+        pq.write_table(table.filter(pc.equal(table["message_bytes"], 8000)), path)
+    (row,) = read_back()("FROM collective_peaks")
+    assert (row["smallest_message_bytes"], row["peak_message_bytes"]) == (1000, 64_000)
+    ends = ("smallest_time_us_lo", "smallest_time_us_hi", "peak_bus_gbps_lo", "peak_bus_gbps_hi")
+    assert {row[end] for end in ends} == {None}
