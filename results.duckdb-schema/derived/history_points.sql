@@ -25,7 +25,7 @@ final AS (
             throughput_unit
         ] AS line_facts,  -- facts that the points of one line share
         settings,  -- from the fingerprints of the ok repeats
-        [settings, device_name, threads::VARCHAR] AS asked,
+        [settings, device_name, threads::VARCHAR] AS experiment_facts,
         fingerprints,  -- of the ok repeats, each once; null if none is ok
         CASE WHEN len(fingerprints) > 0 THEN md5(fingerprints::VARCHAR) END AS fingerprints_digest,
         config  -- specification of the first ok repeat
@@ -37,7 +37,7 @@ final AS (
         -- efficiency: speedup ÷ workers; null if the baseline ran on another kind of device
         -- is_baseline: whether the case's efficiency is relative to this row
         -- step_ms: geometric mean over ok repeats of a run's median step
-        -- asked: facts that the points of one experiment share: settings, device model, threads
+        -- experiment_facts: facts that the points of one experiment share: settings, device model, threads
         -- fingerprints_digest: digest of fingerprints; null without fingerprints
     FROM scaling
     JOIN (SELECT session_id, quick, origin_of(imported) AS origin FROM sessions) AS origins USING (session_id)

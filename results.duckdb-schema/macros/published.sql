@@ -45,7 +45,7 @@ pairs AS (
     SELECT
         curves.session_id, curves.suite, curves.title, curves.case_name, curves.workload,
         curves.least_workers, curves.most_workers, curves.throughput_unit,
-        here.case_name AS own_case,
+        here.case_name AS nearest_case,
         here.throughput_unit = curves.throughput_unit AS is_same_unit,
         list_filter([
             differs_in('GPU', curves.device_name, here.device_name,
@@ -65,7 +65,7 @@ closest AS (
     SELECT *
     FROM pairs
     QUALIFY row_number() OVER (
-        PARTITION BY session_id, case_name ORDER BY len(differences), own_case
+        PARTITION BY session_id, case_name ORDER BY len(differences), nearest_case
     ) = 1
 ),
 places AS (
@@ -95,7 +95,7 @@ final AS (
         least_workers,                 -- smallest size of the curve
         most_workers,                  -- largest size of the curve
         throughput_unit,
-        own_case,                      -- case of the session that is most like the curve
+        nearest_case,                  -- case of the session that is most like the curve
         is_same_unit,                  -- whether the throughput of both has one unit
         -- differences: GPU, model, precision or batch of curve and case, where they differ or one is unknown
         differences,

@@ -27,36 +27,38 @@ lines AS (
     HAVING bool_or(throughput IS NOT NULL)
 ),
 experiments AS (
-    SELECT asked, row_number() OVER (ORDER BY asked) AS asked_id FROM history_points GROUP BY asked
+    SELECT experiment_facts, row_number() OVER (ORDER BY experiment_facts) AS experiment_id
+    FROM history_points
+    GROUP BY experiment_facts
 ),
 points AS MATERIALIZED (
     SELECT
         history_points.* EXCLUDE (line_facts, fingerprints, config),
-        created_at, quick, is_imported, session_order, line_id, line_number, asked_id,
+        created_at, quick, is_imported, session_order, line_id, line_number, experiment_id,
         row_number() OVER () AS point,
         0.02 AS margin  -- of ratios: `same` is within 1 ± margin, a regression is below 1 - margin
     FROM history_points
     JOIN ordered_sessions USING (session_id)
     JOIN lines USING (line_facts)
-    JOIN experiments USING (asked)
+    JOIN experiments USING (experiment_facts)
 ),
 with_earlier AS (
     SELECT
-        point, line_id, asked_id,
+        point, line_id, experiment_id,
         CASE WHEN repeats > 0 THEN point END AS this,
         coalesce(
-            lag(this IGNORE NULLS) OVER (PARTITION BY line_id, asked_id ORDER BY session_order),
+            lag(this IGNORE NULLS) OVER (PARTITION BY line_id, experiment_id ORDER BY session_order),
             lag(this IGNORE NULLS) OVER (PARTITION BY line_id ORDER BY session_order, threads)
         ) AS earlier,
-        -- Only sessions in which it could be asked; rows that are not ok have no settings.
-        CASE WHEN repeats > 0 THEN min(session_order) OVER (PARTITION BY line_id, asked_id) END AS began
+        -- Only sessions in which the experiment is known; rows that are not ok have no settings.
+        CASE WHEN repeats > 0 THEN min(session_order) OVER (PARTITION BY line_id, experiment_id) END AS began
     FROM points
 ),
 numbered AS (
     SELECT
         point, earlier,
         CASE WHEN this IS NOT NULL THEN
-            dense_rank() OVER (PARTITION BY line_id ORDER BY began NULLS LAST, asked_id)
+            dense_rank() OVER (PARTITION BY line_id ORDER BY began NULLS LAST, experiment_id)
         END AS experiment
     FROM with_earlier
 ),
@@ -65,8 +67,9 @@ earlier_points AS (
         point AS earlier,
         {
             'session_id': session_id, 'created_at': created_at, 'threads': threads, 'settings': settings,
-            'asked': asked, 'repeats': repeats, 'throughput': throughput, 'log_variance': log_variance,
-            'stops_early': stops_early, 'oversubscribed': oversubscribed, 'fingerprints_digest': fingerprints_digest
+            'experiment_facts': experiment_facts, 'repeats': repeats, 'throughput': throughput,
+            'log_variance': log_variance, 'stops_early': stops_early, 'oversubscribed': oversubscribed,
+            'fingerprints_digest': fingerprints_digest
         } AS previous
     FROM points
 ),
@@ -157,7 +160,7 @@ with_differences AS (
         oversubscribed OR previous.oversubscribed AS is_oversubscribed,
         CASE WHEN previous IS NOT NULL THEN [
             ['settings', 'device', 'threads'][place]
-            FOR place IN [1, 2, 3] IF asked[place] IS DISTINCT FROM previous.asked[place]
+            FOR place IN [1, 2, 3] IF experiment_facts[place] IS DISTINCT FROM previous.experiment_facts[place]
         ] END AS unlike,
         CASE WHEN previous.fingerprints_digest = fingerprints_digest THEN [] ELSE documents_differ_in END
             AS differences
@@ -181,7 +184,7 @@ with_usual AS (
         avg(unchanged_square) OVER before AS mean_square
     FROM with_moments
     WINDOW before AS (
-        PARTITION BY line_id, asked_id ORDER BY session_order ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        PARTITION BY line_id, experiment_id ORDER BY session_order ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     )
 ),
 with_welch AS (

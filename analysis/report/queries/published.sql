@@ -1,6 +1,6 @@
 -- One row per published curve that the page draws: what differs from the case of the session that is most like it.
 SELECT
-    replace(curves.suite, 'published-', '') AS source_name, curves.case_name, curves.title, own_case,
+    replace(curves.suite, 'published-', '') AS source_name, curves.case_name, curves.title, nearest_case,
     curves.least_workers, curves.most_workers, scaling.efficiency,
     array_to_string(differences, '; ') AS differences,
     is_same_unit, curves.throughput_unit

@@ -33,6 +33,6 @@ _COLUMNS = [
     Column("curve", lambda row: text(row["source_name"]) + ": " + text(row["case_name"])),
     Column("GPUs", _sizes, number=True),
     Column("efficiency at the largest", lambda row: units.percent(row["efficiency"]), number=True),
-    Column("nearest case", lambda row: text(row["own_case"])),
+    Column("nearest case", lambda row: text(row["nearest_case"])),
     Column("differs in", _differences),
 ]
