@@ -10,10 +10,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from analysis.loading.load import load
 from bench.cli import group
 from bench.common.errors import InputError
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 
 CALLS = {
     "compare": ["first", "second"],
@@ -45,7 +45,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         make_session(
             folder, [Case(name="ddp", step_ms={1: 19.0, 2: step_ms})], session_id=name, suite="smoke"
         )
-    load_first(folder)
+    load(folder)
     return folder
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from analysis.loading.load import load
 from bench.cli import group
 from bench.common.errors import InputError
 from bench.records.session_names import UnknownSessionError, sessions_named
 from bench.session.find_session import find_session
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 
 TAGS = {
     "20260103T-smoke-aa": ["main", "b:c"],
@@ -72,7 +72,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         session = make_session(folder, [Case(name="ddp", step_ms={1: 9.0, 2: 5.0})], session_id=name)
         text = (session / "session.json").read_text()
         (session / "session.json").write_text(json.dumps(json.loads(text) | head | {"tags": ["t"][number:]}))
-    load_first(folder)
+    load(folder)
     return folder
 
 

@@ -6,7 +6,6 @@ import functools
 import math
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from analysis.database import connections, schema
 from analysis.diagnosis.rules import Rule
 from analysis.loading import insert, read_files
 from analysis.loading.derive import derive_and_diagnose, derive_runs
-from analysis.loading.load import LoadReport, load
+from analysis.loading.load import load
 from analysis.loading.scan import discover
 from analysis.sql.query_files import tables_read
 from tests.factory import Case, make_session
@@ -91,25 +90,11 @@ def derive_again(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule] = 
     derive_and_diagnose(connection, [name for (name,) in sessions], rules)
 
 
-@functools.cache
-def _empty() -> bytes:
-    """A database without rows: making one takes longer than filling it."""
-    with tempfile.TemporaryDirectory() as folder:
-        load(Path(folder))
-        return connections.database_path(Path(folder)).read_bytes()
-
-
-def load_first(results: Path) -> LoadReport:
-    """Load into a new database, in half the time that `load` takes."""
-    connections.database_path(results).write_bytes(_empty())
-    return load(results)
-
-
 @pytest.fixture(scope="session")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results folder with nothing but a database."""
     folder = tmp_path_factory.mktemp("empty")
-    connections.database_path(folder).write_bytes(_empty())
+    load(folder)
     return folder
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from analysis.loading.load import load
 from bench.cli import group
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 from tests.unit.diagnosis.planted import straggler
 
 
@@ -20,7 +20,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     straggler.fires(folder)
     make_session(folder, [Case(name="alone", step_ms={1: 9.0})], session_id="alone")
     make_session(folder, [Case(name="ddp", step_ms={1: 10.0, 2: 8.0})], session_id="two")
-    load_first(folder)
+    load(folder)
     return folder
 
 

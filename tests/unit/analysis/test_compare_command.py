@@ -19,7 +19,6 @@ from bench import cli
 from bench.cli._finish_session import show_loaded
 from bench.cli.compare import command
 from tests.factory import BEGAN, Case, make_session
-from tests.unit.analysis.conftest import load_first
 from tests.unit.analysis.test_compare_sides import rewrite
 from tests.unit.analysis.test_compare_statistics import brute_force
 
@@ -89,7 +88,7 @@ def sessions(tmp_path_factory):
     for name, facts in CODE.items():
         make_session(results, [ddp(QUIET)], session_id=name, suite="code")
         rewrite(results / name, lambda _facts, known=facts: known)
-    assert load_first(results).problems == ()
+    assert load(results).problems == ()
     return results
 
 

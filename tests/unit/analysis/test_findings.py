@@ -13,9 +13,9 @@ from analysis import summary
 from analysis.database import connections
 from analysis.diagnosis import findings
 from analysis.diagnosis.advice import any_certain, first_advice
+from analysis.loading.load import load
 from bench.cli.summary import command
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 
 SLOWER = {1: [10.0, 10.1, 10.2], 2: [15.0, 15.1, 15.2], 4: [14.0, 14.1, 14.2]}
 SCALES = {1: [10.0, 10.1, 10.2], 2: [5.0, 5.05, 5.1]}
@@ -30,7 +30,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_session(folder, [Case(name="[red]a", step_ms=SLOWER)], session_id="odd's")
     make_session(folder, [Case(name="a", step_ms=SCALES, steps=40)], session_id="fine")
     make_session(folder, [Case(name="a", step_ms={1: 10.0, 2: 8.0, 8: 40.0}, batch=4)], session_id="few")
-    load_first(folder)
+    load(folder)
     return folder
 
 

@@ -9,12 +9,13 @@ from rich.console import Console
 
 from analysis import summary
 from analysis.database import connections
+from analysis.loading.load import load
 from analysis.report.pages.session_data import read
 from analysis.report.sections.overhead_table import perturbation as shown_on_the_page
 from analysis.wording import recorder_overhead
 from tests.factory import Case, make_session
 from tests.selfcheck_rows import add_selfcheck
-from tests.unit.analysis.conftest import ask, load_first
+from tests.unit.analysis.conftest import ask
 from tests.unit.report.test_session_page import rows_of, words
 
 BARE_MS = 10.0
@@ -41,7 +42,7 @@ def results(tmp_path_factory):
     )  # fmt: skip
     add_selfcheck(folder / "found.1x2.r0", pairs=11, bare_ms=BARE_MS, added_us=added_us)
     add_selfcheck(folder / "found.1x1.r0", pairs=4, bare_ms=BARE_MS, added_us=lambda pair, rank: -3.0)
-    load_first(results)
+    load(results)
     return results
 
 

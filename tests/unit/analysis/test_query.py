@@ -20,11 +20,11 @@ from click.testing import CliRunner
 
 from analysis.database import connections
 from analysis.errors import AnalysisError
+from analysis.loading.load import load
 from analysis.sql import output, query, query_files
 from analysis.sql.query_files import SessionFilter
 from bench.cli.sql import command
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 
 ROW = """
 SELECT 1 AS i, 0.5 AS f, 'a,b' AS t, true AS b, [1, 2] AS l, {'x': 'nan'::DOUBLE} AS s, NULL AS n, 7::HUGEINT AS h
@@ -35,7 +35,7 @@ SELECT 1 AS i, 0.5 AS f, 'a,b' AS t, true AS b, [1, 2] AS l, {'x': 'nan'::DOUBLE
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     make_session(folder, [Case(name="ddp", step_ms={1: 4.0, 2: 2.0}, repeats=2)])
-    load_first(folder)
+    load(folder)
     with connections.reader(folder):  # a file that is open is opened again in no time
         yield folder
 

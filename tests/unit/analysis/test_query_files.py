@@ -12,11 +12,12 @@ import pytest
 
 from analysis.database import connections
 from analysis.errors import AnalysisError
+from analysis.loading.load import load
 from analysis.sql import query_files
 from analysis.sql.query import run_on_files
 from analysis.sql.query_files import SessionFilter, tables_read
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import alike, fetch, load_first
+from tests.unit.analysis.conftest import alike, fetch
 from tests.unit.test_cli import run_bench
 
 SMOKE = "20261121T014925Z-smoke-3f9a"
@@ -48,7 +49,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     other = make_session(folder, [threads], session_id=OTHER, suite="other")
     bad = other / "t.1x1.t2.r2/steps.node0.parquet"
     bad.write_bytes(bad.read_bytes()[:100])
-    load_first(folder)
+    load(folder)
     return folder
 
 

@@ -14,11 +14,11 @@ from rich.console import Console
 
 from analysis import history, sessions, summary
 from analysis.errors import AnalysisError
+from analysis.loading.load import load
 from bench.cli import group
 from bench.records.session_names import NONE_YET
 from bench.session.find_session import find_session
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 
 LONG = "a-session-with-a-name-that-is-so-long-that-nothing-fits-next-to-it"
 ROWS = {
@@ -37,7 +37,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
             json.loads(path.read_text()) | {"created_at": f"2026-01-0{number + 1}T10:00:00+00:00"} | changes
         )
         path.write_text(json.dumps(head))
-    load_first(folder)
+    load(folder)
     return folder
 
 

@@ -11,11 +11,12 @@ from rich.console import Console
 
 from analysis import summary
 from analysis.errors import AnalysisError
+from analysis.loading.load import load
 from analysis.tables.scaling import scaling_table
 from analysis.wording.headline import headline
 from bench.cli.summary import command
 from tests.factory import BEGAN, Case, make_session
-from tests.unit.analysis.conftest import ask, load_first, measured
+from tests.unit.analysis.conftest import ask, measured
 
 CASES = (
     Case(name="single", scaling="none", strategy="single", step_ms={1: 350.0}),
@@ -43,7 +44,7 @@ def sessions(tmp_path_factory):
     make_session(folder, CASES[:1], session_id="newer", created_at=BEGAN + timedelta(days=1))
     make_session(folder, SKIPPING, session_id="skipping", suite="skipping")
     make_session(folder, [Case(name="ddp", step_ms=PEAKED_MS)], session_id="peaked", suite="peaked")
-    load_first(folder)
+    load(folder)
     return folder
 
 
@@ -240,7 +241,7 @@ def test_a_database_without_sessions_says_what_to_do(empty):
 
 def test_a_table_of_text_has_tokens_in_place_of_examples_and_fits_80_columns(tmp_path):
     make_session(tmp_path, [Case(name="lm", step_ms={1: 10.0, 2: 6.0}, tokens_per_example=1_024)])
-    load_first(tmp_path)
+    load(tmp_path)
     lines = _lines(tmp_path, width=80)
     assert lines[1].split()[:4] == ["case", "ranks", "tokens/s", "speedup"]
     assert _cells(lines[:5], "lm        2")[2] == "10,922,667"

@@ -14,12 +14,12 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 
 from analysis import summary
+from analysis.loading.load import load
 from analysis.tables.line_breaks import distinct, wrapped, wrapped_command
 from bench.plan.world_sizes import obstacle
 from bench.records.run_spec import Slots
 from bench.records.skip_reason import OVERSUBSCRIBE_HINT, common
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 
 STEM = "language_model_of_124_million_parameters"
 AWKWARD = [
@@ -41,7 +41,7 @@ AWKWARD = [
 def awkward(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("awkward") / "results"
     make_session(folder, AWKWARD, session_id="s")
-    load_first(folder)
+    load(folder)
     return folder
 
 
@@ -108,7 +108,7 @@ def test_sizes_that_need_more_slots_share_a_line_and_leave_the_table(tmp_path: P
     cases = [Case(name=name, step_ms=step_ms, statuses=skipped, ranks_per_node=16) for name in ("a", "b")]
     make_session(tmp_path, cases, session_id="s")
     give_reasons(tmp_path / "s", slots)
-    load_first(tmp_path)
+    load(tmp_path)
     lines = shown(tmp_path, 80)
     (rows,) = tables(lines)
     assert [row.split()[:2] for row in rows] == [["a", "1"], ["a", "2"], ["b", "1"], ["b", "2"]]

@@ -18,10 +18,10 @@ from analysis.database.rows import fetch_rows
 from analysis.diagnosis import findings
 from analysis.diagnosis.advice import first_advice
 from analysis.export import content
+from analysis.loading.load import load
 from analysis.report import write
 from analysis.wording import numbers
 from tests.factory import BEGAN, Case, make_session
-from tests.unit.analysis.conftest import load_first
 
 SIDES = {
     "before": {1: [8.0, 9.0, 8.5], 2: [4.0, 6.0, 5.0]},
@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
         steps = {1: [10.0, 10.1, 10.2], 2: [15.0, 15.1, 15.2]}
         case = Case(name="ddp", step_ms=steps, other_cpu_pct=percent)
         make_session(results, [case], session_id=name, suite="steady")
-    load_first(results)
+    load(results)
     return results
 
 

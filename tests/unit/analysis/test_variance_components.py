@@ -10,9 +10,10 @@ import pytest
 from scipy.stats import bartlett
 
 from analysis.loading.derive import derive_and_diagnose
+from analysis.loading.load import load
 from benchmarks.coverage import empty_database
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import Rows, ask, fetch, load_first
+from tests.unit.analysis.conftest import Rows, ask, fetch
 
 STEPS, START_S, PAUSE_S = 100, 3.0, 0.5
 STEP_SD, AUTOCORRELATION = 0.02, 2.0
@@ -166,7 +167,7 @@ def test_sessions_differ_by_more_than_their_runs(tmp_path):
         make_session(
             tmp_path, [Case(name="ddp", step_ms={1: times.tolist()}, repeats=4)], session_id=f"s{number}"
         )
-    load_first(tmp_path)
+    load(tmp_path)
     (row,) = ask(tmp_path, "FROM session_components")
     expected = logs.mean(axis=1).var(ddof=1) - logs.var(axis=1, ddof=1).mean() / 4
     assert (row["sessions"], row["session_sd"]) == (6, pytest.approx(expected**0.5, rel=1e-4))

@@ -11,10 +11,11 @@ from rich.console import Console
 
 from analysis import summary
 from analysis.database import connections
+from analysis.loading.load import load
 from analysis.report.pages.session_data import read
 from analysis.wording import what_if
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import ask, load_first
+from tests.unit.analysis.conftest import ask
 from tests.wire_rows import add_wire_steps
 
 SESSION = "20261121T014925Z-smoke-3f9a"
@@ -60,7 +61,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder / "wild.1x2.r0", factors=DDP, rounds=9,
         step_ms=lambda factor, number, _rank: 10.0 if factor == 1 else 10.0 * 2.0 ** (number - 4),
     )  # fmt: skip
-    load_first(results)
+    load(results)
     return results
 
 
@@ -129,7 +130,7 @@ def bounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder / "short.1x2.r0", factors=FSDP, rounds=3,
         step_ms=lambda factor, _number, _rank: overlapping(factor),
     )  # fmt: skip
-    load_first(results)
+    load(results)
     return results
 
 

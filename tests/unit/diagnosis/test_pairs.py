@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from analysis.loading.load import load
 from tests.factory import BEGAN, Case, make_session
 from tests.planted import Planted, Step, plant
 from tests.rewriting import rewrite_steps
-from tests.unit.analysis.conftest import Rows, ask, load_first
+from tests.unit.analysis.conftest import Rows, ask
 
 GB = 10**9
 GPU = {"0": {f"gpu{number}_memory_bytes": str(80 * GB) for number in range(4)}}
@@ -78,7 +79,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
             case = Case(name="ddp", step_ms={2: [0.999 * step_ms, step_ms, 1.001 * step_ms]})
             began = BEGAN + timedelta(days=day)
             make_session(folder, [case], session_id=f"{suite}{day}", suite=suite, created_at=began)
-    load_first(folder)
+    load(folder)
     return folder
 
 

@@ -12,7 +12,7 @@ from analysis.database import connections, schema
 from analysis.diagnosis import run_rules
 from analysis.loading.load import load
 from tests.factory import BEGAN, Case, make_session
-from tests.unit.analysis.conftest import Rows, alike, ask, fetch, load_first
+from tests.unit.analysis.conftest import Rows, alike, ask, fetch
 
 STORED = "SELECT * EXCLUDE (finding_order) FROM diagnosis ORDER BY ALL"
 DAYS = {"s0": 10.0, "s1": 12.0, "s2": 12.0}
@@ -43,7 +43,7 @@ def at_once(tmp_path_factory) -> Path:
     results = tmp_path_factory.mktemp("at_once")
     for name in DAYS:
         plant(results, name)
-    load_first(results)
+    load(results)
     return results
 
 

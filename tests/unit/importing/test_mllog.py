@@ -15,12 +15,12 @@ from analysis import history, summary
 from analysis.compare.sides import sides
 from analysis.database import connections
 from analysis.errors import AnalysisError
+from analysis.loading.load import load
 from analysis.report import named_queries, write
 from bench.common.errors import InputError
 from bench.importing.import_session import Imported, ImportRequest, read_files
 from bench.importing.references import add, named
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 from tests.unit.importing.conftest import ask
 
 BEGIN_MS = 1_695_794_974_000
@@ -114,7 +114,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         done = take(results, *words, "--no-load")
         assert done.exception is None, done.output
-    load_first(results)
+    load(results)
     return results
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from analysis.database import connections
 from analysis.database.rows import Row
+from analysis.loading.load import load
 from analysis.report import named_queries, write
 from analysis.report.pages import session
 from analysis.report.pages.comparison.page import compare_page
@@ -21,7 +22,7 @@ from tests.factory import BEGAN, Case, make_session
 from tests.machine_rows import add_collectives, add_matmuls, machine_case
 from tests.named_losses_rows import add_named_losses
 from tests.profile_rows import Figures, add_profile, add_timeline
-from tests.unit.analysis.conftest import Stored, empty, load_first, stored, stored_together
+from tests.unit.analysis.conftest import Stored, empty, stored, stored_together
 from tests.wire_rows import add_wire_steps
 
 __all__ = ["empty", "stored", "stored_together"]
@@ -87,7 +88,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     failed = {(n, repeat): "failed" for n in (1, 2) for repeat in range(3)}
     _make(folder, BROKEN, 3, Case(name="ddp", step_ms={1: 50.0, 2: 30.0}, statuses=failed))
     _make(folder, HOSTILE, 4, Case(name=HOSTILE_CASE, step_ms={1: 50.0, 2: 30.0}))
-    assert load_first(folder).problems == ()
+    assert load(folder).problems == ()
     return folder
 
 
@@ -124,7 +125,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Case(name="weak", step_ms=weak, scaling="weak", rounds=False),
     ]
     make_session(folder, cases, session_id=LAWS)
-    assert load_first(folder).problems == ()
+    assert load(folder).problems == ()
     return folder
 
 

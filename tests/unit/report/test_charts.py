@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from analysis.loading.load import load
 from analysis.report import named_queries
 from analysis.report.charts import all_charts
 from analysis.report.drawing import theme
@@ -16,7 +17,6 @@ from analysis.report.drawing.chart import base, drawing, few_sizes, layered, pan
 from analysis.report.drawing.curves import extremes, workers_axis
 from analysis.report.drawing.legend import legend, without_legends
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import GPUS, LAWS, MACHINE, SCALING, contents_of
 
 CHARTS = all_charts()
@@ -44,7 +44,7 @@ def to_a_loss(tmp_path_factory):
         name="ddp", step_ms={1: 10.0, 2: 6.0}, steps=98, validate_every=10, until_loss=0.5, target_step=steps
     )
     make_session(results, [case], session_id=TARGET)
-    load_first(results)
+    load(results)
     return contents_of(results, TARGET)
 
 

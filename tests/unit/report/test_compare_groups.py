@@ -9,11 +9,11 @@ from datetime import datetime
 import pytest
 
 from analysis.errors import AnalysisError
+from analysis.loading.load import load
 from analysis.report import write
 from analysis.report.html.files import compare_name
 from analysis.report.pages.comparison.existing import compared_with, comparison_title, found
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 from tests.unit.report.test_compare_page import plain, verdicts
 
 DAYS = {"a1": 10.0, "a2": 10.2, "b1": 12.0, "b2": 12.1, "c": 10.1}
@@ -26,7 +26,7 @@ def results(tmp_path_factory):
     for name, step_ms in DAYS.items():
         case = Case(name="ddp", step_ms={2: [step_ms, 1.01 * step_ms]}, repeats=2)
         make_session(folder, [case], session_id=name, tags=["old"] if name.startswith("a") else [])
-    load_first(folder)
+    load(folder)
     return folder
 
 

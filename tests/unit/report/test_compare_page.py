@@ -12,13 +12,13 @@ import pytest
 
 from analysis.database import connections
 from analysis.errors import AnalysisError
+from analysis.loading.load import load
 from analysis.report import write
 from analysis.report.html.embedding import unpacked
 from analysis.report.html.files import compare_name, page_name
 from analysis.report.pages.comparison.existing import found
 from analysis.report.pages.comparison.ratios import sentence
 from tests.factory import BEGAN, Case, make_session
-from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import comparison
 
 OLD, NEW, GPUS = "20261121T014925Z-smoke-000a", "20261122T014925Z-smoke-000b", "20261123T014925Z-big-000c"
@@ -56,7 +56,7 @@ def compared(tmp_path_factory):
     for session, factor in (("many_old", 1.0), ("many_new", 1.01)):
         cases = [case(f"c{n}", {1: 5.0 * factor**n}, repeats=1) for n in range(20)]
         make_session(results, cases, session_id=session, suite="many")
-    assert load_first(results).problems == ()
+    assert load(results).problems == ()
     return results
 
 

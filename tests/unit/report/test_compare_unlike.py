@@ -12,9 +12,9 @@ import pytest
 from analysis.compare import wording
 from analysis.compare.comparison import compare
 from analysis.database import connections
+from analysis.loading.load import load
 from analysis.report import write
 from tests.factory import make_session
-from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import comparison
 from tests.unit.report.test_compare_page import case, plain, verdicts
 
@@ -88,7 +88,7 @@ def results(tmp_path_factory):
                 if side == "b":
                     change(run)
                 path.write_text(json.dumps(run), "utf-8")
-    assert load_first(folder).problems == ()
+    assert load(folder).problems == ()
     return folder
 
 

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from analysis.database import connections
+from analysis.loading.load import load
 from analysis.report.html.embedding import unpacked
 from analysis.report.html.files import history_name, page_name
 from analysis.report.pages.history import charts, data
@@ -19,7 +20,7 @@ from analysis.report.pages.history.page import history_page
 from analysis.report.pages.history.wording import sentences
 from bench.cli.history import command
 from tests.factory import BEGAN, Case, make_session
-from tests.unit.analysis.conftest import load_first, loads
+from tests.unit.analysis.conftest import loads
 
 HOSTILE = "\"><script>window.hacked=1<\u2215script>&amp;\u202e'"
 FASTER, SLOWER = [10.0, 10.1, 9.9], [11.1, 11.2, 11.0]
@@ -60,7 +61,7 @@ def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("history")
     for session in SESSIONS:
         make_session(folder, **session)
-    assert load_first(folder).problems == ()
+    assert load(folder).problems == ()
     return folder
 
 

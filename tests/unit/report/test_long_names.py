@@ -7,11 +7,11 @@ import re
 
 import pytest
 
+from analysis.loading.load import load
 from analysis.report import write
 from analysis.report.html.markup import LONGEST, cut, folded, headline, short
 from analysis.report.pages.frame import asset
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 
 LONG = "x" * 10_000
 
@@ -30,7 +30,7 @@ def pages(tmp_path_factory):
     for name, tags in (("y", [LONG]), ("z", [LONG, "", " ", "h200"])):
         cases = [Case(name="ddp", step_ms={1: 9.0, 2: 5.0})]
         make_session(folder, cases, session_id=name, tags=tags, environment={"0": {"hostname": LONG + name}})
-    load_first(folder)
+    load(folder)
     return write(folder, ["y", "z"], folder / "out", compare=True)
 
 

@@ -11,6 +11,7 @@ from analysis import summary
 from analysis.compare import comparison
 from analysis.database import connections
 from analysis.errors import AnalysisError
+from analysis.loading.load import load
 from analysis.report import write
 from analysis.report.charts import all_charts
 from analysis.report.drawing.chart import drawing, specification
@@ -18,7 +19,6 @@ from analysis.wording import machine as machines
 from analysis.wording.headline import headline
 from tests.factory import make_session
 from tests.machine_rows import add_collectives, machine_case
-from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import MACHINE
 from tests.unit.report.test_charts import units_of
 
@@ -122,7 +122,7 @@ def test_there_is_no_throughput_to_compare(tmp_path):
     for name in ("A", "B"):
         make_session(tmp_path, [machine_case("links", [2])], session_id=name)
         add_collectives(tmp_path / name, lambda *_: 20_000)
-    load_first(tmp_path)
+    load(tmp_path)
     with (
         connections.reader(tmp_path) as connection,
         pytest.raises(AnalysisError, match="these runs train nothing"),

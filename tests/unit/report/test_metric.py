@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from analysis.loading.load import load
 from analysis.report import write
 from analysis.report.html.files import compare_name, page_name
 from analysis.wording.metric import metric_of
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 
 HOSTILE = "<script>|`x`"
 
@@ -30,7 +30,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_session(folder, [case("net", "Dice", 11.0)], session_id="later")
     make_session(folder, [case("net", "Dice"), case("other", None)], session_id="both")
     make_session(folder, [case("net", HOSTILE)], session_id="odd")
-    assert load_first(folder).problems == ()
+    assert load(folder).problems == ()
     return folder
 
 

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.database import connections
+from analysis.loading.load import load
 from analysis.report import named_queries
 from analysis.report.charts import all_charts
 from analysis.report.drawing.chart import drawing, specification
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import comparison
 
 
@@ -35,7 +35,7 @@ def results(tmp_path_factory):
     for name in ("a", "b"):
         session = make_session(folder, [Case(name="ddp", step_ms={1: 5.0})], session_id=name)
     _put_nan(next(session.glob("ddp*r0/steps.node0.parquet")), "loss", range(7, 12))
-    load_first(folder)
+    load(folder)
     return folder
 
 

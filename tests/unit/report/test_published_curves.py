@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from analysis.database import connections
+from analysis.loading.load import load
 from analysis.report import named_queries, write
 from analysis.report.pages import session_data
 from bench.cli.reference import command
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 
 STEP_MS = {1: 330.0, 2: 340.0, 4: 345.0}
 LIKE_DLPERF = Case(
@@ -154,7 +154,7 @@ def test_the_page_of_a_published_table_says_what_it_is(results: Path, tmp_path: 
 
 def test_without_a_published_table_a_page_has_no_trace_of_them(tmp_path: Path) -> None:
     make_session(tmp_path / "r", [Case(name="ddp", step_ms={1: 10.0, 2: 6.0})], session_id="cpu")
-    load_first(tmp_path / "r")
+    load(tmp_path / "r")
     shown = page(tmp_path / "r", "cpu", tmp_path)
     assert 'id="published"' not in shown
     with connections.reader(tmp_path / "r") as connection:

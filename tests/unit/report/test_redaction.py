@@ -7,11 +7,11 @@ import re
 import polars as pl
 import pytest
 
+from analysis.loading.load import load
 from analysis.report import write
 from analysis.report.html.embedding import unpacked
 from analysis.report.redaction import Redaction
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 
 SESSIONS = ("20261121T014925Z-one-000a", "20261122T014925Z-one-000b")
 HOST, FOLDER = "gpu-07.lab.example.org", "/scratch/anna/data"
@@ -25,7 +25,7 @@ def results(tmp_path_factory):
     for session_id in SESSIONS:
         cases = [Case(name="ddp", step_ms={1: 20.0, 2: [11.0, 11.2, 11.4]}, statuses={(2, 1): "failed"})]
         make_session(folder, cases, session_id=session_id, environment=facts)
-    assert load_first(folder).problems == ()
+    assert load(folder).problems == ()
     return folder
 
 

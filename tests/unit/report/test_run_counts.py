@@ -9,9 +9,9 @@ import shutil
 
 import pytest
 
+from analysis.loading.load import load
 from analysis.report import write
 from tests.factory import Case, make_session, write_json
-from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import comparison
 
 WHOLE = "whole"
@@ -27,7 +27,7 @@ def said(tmp_path_factory):
     for name, change in CHANGES.items():
         case = Case(name="ddp", step_ms={1: 9.0, 2: 5.0, 4: 3.0})
         change(make_session(folder, [case], session_id=name, suite=f"{name} suite"))
-    assert load_first(folder).problems == ()
+    assert load(folder).problems == ()
     *pages, index = write(folder, list(CHANGES), folder / "out")
     compared, listed = comparison(folder, [WHOLE, *CHANGES]), index.read_text("utf-8")
     return {WHOLE: words(compared)} | {

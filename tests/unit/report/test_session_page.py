@@ -9,6 +9,7 @@ from itertools import pairwise
 import polars as pl
 import pytest
 
+from analysis.loading.load import load
 from analysis.report import write
 from analysis.report.html.downloads import csv_download
 from analysis.report.pages.session import sections
@@ -17,7 +18,7 @@ from analysis.report.sections.hardware import hardware, ranges
 from analysis.report.sections.settings import hyperparameters, settings_frame
 from analysis.report.sections.summary_table import ENDS, MOST_ROWS, summary
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first, session_of
+from tests.unit.analysis.conftest import session_of
 
 
 def words(markup: str) -> str:
@@ -211,7 +212,7 @@ def page_of(tmp_path_factory):
     make_session(folder, [Case(name=hebrew, step_ms={1: 50.0, 2: 30.0})], session_id="hebrew")
     many = [Case(name=f"c{place}", step_ms={1: 50.0, 2: 30.0 + place}, repeats=2) for place in range(9)]
     make_session(folder, many, session_id="many")
-    assert load_first(folder).problems == ()
+    assert load(folder).problems == ()
     pages = write(folder, ["skipped", "run", "hebrew", "many"], folder.parent / "out")
     return {path.stem: path.read_text("utf-8") for path in pages}
 

@@ -10,12 +10,12 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from analysis import summary
+from analysis.loading.load import load
 from analysis.report.charts import all_charts
 from analysis.report.drawing.chart import drawing, specification
 from analysis.wording.target import efficiency
 from bench.cli.export import command as export
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import contents_of, section_of
 from tests.unit.report.test_session_page import rows_of, words
 
@@ -41,7 +41,7 @@ def results(tmp_path_factory):
         session_id="s",
     )
     make_session(results, [Case(name="ddp", step_ms={1: 10.0})], session_id="plain", suite="plain")
-    load_first(results)
+    load(results)
     return results
 
 

@@ -8,9 +8,9 @@ import re
 
 import pytest
 
+from analysis.loading.load import load
 from analysis.report.pages.session import session_page
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import contents_of
 
 CHANGES = {
@@ -31,7 +31,7 @@ def said_of(tmp_path_factory):
         run = json.loads(path.read_text("utf-8"))
         run["fingerprint"] |= change
         path.write_text(json.dumps(run), "utf-8")
-    load_first(folder)
+    load(folder)
     contents = contents_of(folder, *CHANGES)
     return {name: _said(session_page(read, bundle="")) for name, read in contents.items()}
 

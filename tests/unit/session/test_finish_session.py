@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from analysis.loading.load import load
 from bench.cli._finish_session import finish
 from bench.session.result import SessionResult
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 
 
 def stopped(folder: Path, by: str) -> SessionResult:
@@ -66,7 +66,7 @@ HOLD = (
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results folder without sessions, and its database."""
     results = tmp_path_factory.mktemp("loaded")
-    load_first(results)
+    load(results)
     return results
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from analysis.loading.load import load
 from bench.cli.export import command
 from tests.factory import BEGAN, Case, make_session
-from tests.unit.analysis.conftest import load_first
 
 ORDINARY, HOSTILE, FAILURES, MANY = "ordinary", "we|rd \u202e$name%", "failures", "many"
 NAMES = (
@@ -41,7 +41,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_session(folder, [bad], session_id=FAILURES, created_at=BEGAN - timedelta(days=2))
     many = [Case(name=f"case_{number}", step_ms={1: 3.0}, repeats=1, steps=2) for number in range(70)]
     make_session(folder, many, session_id=MANY, created_at=BEGAN - timedelta(days=3))
-    load_first(folder)
+    load(folder)
     return folder
 
 

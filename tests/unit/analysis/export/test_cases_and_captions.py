@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analysis.errors import AnalysisError
+from analysis.loading.load import load
 from bench.cli.export import command
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
 from tests.unit.analysis.export.conftest import MANY, ORDINARY
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -55,7 +55,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Result]:
         make_session(results, cases, session_id=name, suite=name, environment=facts and {"0": facts})
     (run,) = (results / "planned").glob("not.*")
     shutil.rmtree(run)
-    load_first(results)
+    load(results)
 
     def run_export(session: str, *arguments: str) -> Result:
         return CliRunner().invoke(command, [session, *arguments, "--results", str(results)])
