@@ -30,6 +30,9 @@ def command(session: Row, options: str | None, cases: Iterable[str] = ()) -> str
     `session` is a row of the table sessions, `cases` the names of its cases. Only the cases that the remedy changes,
     and their baselines, run again."""
     words = session["command"] or []
+    is_a_script = "--" in words
+    if is_a_script:
+        words = words[: words.index("--")]
     try:
         added = list(_options(shlex.split(options or "")))
     except ValueError:  # an unbalanced quotation mark in a custom rule
@@ -39,10 +42,11 @@ def command(session: Row, options: str | None, cases: Iterable[str] = ()) -> str
     is_of_a_suite = words[1:2] in (["suite"], ["run"]) and all(
         word == session["suite"] or word.endswith((".yaml", ".yml")) for word in named
     )
-    if not added or session["imported"] is not None or not is_of_a_suite or "--" in words:
+    resumes = any(option[0] == "--resume" for option in added)
+    if not added or session["imported"] is not None or not is_of_a_suite or (is_a_script and not resumes):
         return None
     added = [*_only(added, {name.partition("~")[0] for name in cases}), *added]
-    if any(option[0] == "--resume" for option in added):  # the plan, which names the suite, is stored
+    if resumes:  # the plan, which names the suite or the script, is stored
         kept = [option for option in own if option[0] == "--results"]
     else:
         suite = [] if named else [(session["suite"],)]

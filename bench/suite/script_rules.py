@@ -40,6 +40,12 @@ def script_rules(case: Case) -> Iterator[tuple[Path, str]]:
             ("workload", "command"),
             f"the command has {{{wanted[0]}}}: give the case batch_per_rank or global_batch",
         )
+    for key, batch in (("batch_per_rank", case.batch_per_rank), ("global_batch", case.global_batch)):
+        if batch is not None and not wanted:
+            yield (
+                (key,),
+                f"{key} has no effect on a command without {{{key}}}: write that where the command takes its batch",
+            )
     if case.measure.steps is None:
         yield ("measure",), "a command needs measure.steps: the measured steps after which it is ended"
     if case.measure.warmup < 1:

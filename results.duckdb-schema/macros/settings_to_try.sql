@@ -58,6 +58,7 @@ CREATE OR REPLACE MACRO words_of_a_script(advice) AS (
             ['train.accumulate', 'gradient accumulation'],
             ['train.checkpointing', 'activation checkpointing'],
             ['train.clip_norm', 'clip_grad_norm_'],
+            ['measure.timeout_s', '--timeout'],
             ['measure.garbage_collection=frozen', 'gc.freeze() after the first steps']
         ],
         lambda said, word: ['', replace(said[2], word[1], word[2])]

@@ -60,8 +60,8 @@ SELECT
         '{}`bench suite --resume {}` repeats only the runs that are not ok.',
         CASE
             WHEN timeout > 0 THEN
-                'Allow a run more time (measure.timeout_s) if it was still training, else fix the cause of the hang; '
-                || 'then '
+                'If a run was still training, measure again with more time (measure.timeout_s). Else fix the cause of '
+                'the hang; then '
             WHEN kinds[1].n = 0 AND kinds[3].n > 0 THEN ''  -- someone stopped the session: nothing is wrong
             ELSE 'Read the log in the run''s folder and fix the cause; then '
         END,

@@ -142,3 +142,10 @@ def test_there_is_none_of_what_was_measured_elsewhere():
 def test_a_program_without_arguments_is_no_suite():
     assert command(session("run", "./train.sh"), "--repeats 5") is None
     assert command(session("run", "--", "python", "train.py"), "--repeats 5") is None
+
+
+def test_the_session_of_a_script_is_resumed_where_its_results_are():
+    script = session(
+        "run", "--world", "1,2", "--results", "r", "--", "python", "t.py", "--results", "of_the_script"
+    )
+    assert command(script, "--resume S") == "bench suite --results r --resume S"

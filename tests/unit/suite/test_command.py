@@ -89,6 +89,11 @@ def test_a_key_without_effect_is_refused(write: Write, parts: dict[str, str], sa
     assert str(raised.value).startswith("s.yaml:")
 
 
+def test_a_batch_that_the_command_does_not_take_is_refused(write: Write) -> None:
+    with pytest.raises(InputError, match=r"global_batch has no effect on a command without \{global_batch\}"):
+        load_suite(write(text().replace("{batch_per_rank}", "8")))
+
+
 @pytest.mark.parametrize(
     "starter", ["torchrun", "/usr/bin/accelerate", "python, -m, torch.distributed.run", "mpirun"]
 )
