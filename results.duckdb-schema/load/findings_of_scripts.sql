@@ -1,5 +1,6 @@
 -- Advice to cases that run a script: what the script can do takes the place of keys of a suite, which it does not obey.
--- Options stay if `bench suite` ran the session and the script obeys them: a batch only where its command has one.
+-- Options stay if `bench suite` ran the session and the script obeys them: a batch only where its command has one. Each
+-- session can be resumed.
 UPDATE findings
 SET
     advice = words_of_a_script(advice),
@@ -7,7 +8,7 @@ SET
     options = CASE
         WHEN regexp_matches(options, '\b(data|train|strategy)\.|--trace') THEN NULL
         WHEN regexp_matches(options, '_batch=|batch_per_rank=') AND NOT takes_batch THEN NULL
-        WHEN is_of_a_suite THEN options
+        WHEN is_of_a_suite OR starts_with(options, '--resume ') THEN options
     END
 FROM (
     SELECT

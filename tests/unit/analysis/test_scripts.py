@@ -164,6 +164,21 @@ def test_advice_to_a_script_names_no_key_of_a_suite(stored: Stored) -> None:
         assert row["options"] is None
 
 
+def _by_bench_run(session: Path) -> None:
+    head = json.loads((session / "session.json").read_text())
+    (session / "session.json").write_text(
+        json.dumps(head | {"command": ["bench", "run", "--", "python", "t.py"]})
+    )
+
+
+@loads(script({1: 64, 2: 128}, statuses={(2, 0): "failed"}, changed=_by_bench_run))
+def test_a_session_of_a_script_can_be_resumed(stored: Stored) -> None:
+    (row,) = stored.ask(
+        "SELECT session_id, options FROM findings WHERE session_id = $session AND finding = 'runs_not_ok'"
+    )
+    assert row["options"] == f"--resume {row['session_id']}"
+
+
 def _three_workers(session: Path) -> None:
     for run in session.glob("*/run.json"):
         value = json.loads(run.read_text())
