@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +75,8 @@ class Comparison:
     alone: tuple[Sequence[str], Sequence[str]]
     """Cases, with placements, that only the baseline ran, and those that only the candidate ran."""
     differences: Sequence[Difference]
+    settings: Mapping[str, str]
+    """Case -> its training settings that differ: `train.precision: fp32 → bf16`."""
     imported: Sequence[str]
     """Sessions that another program measured."""
     is_mlperf: bool
@@ -143,6 +145,7 @@ def compare(
             f"nothing to compare: no case in common has an ok repeat on both sides: {_listed(map(_place, rows))}. "
             "`bench summary` says why runs are not ok"
         )
+    found_differences = _differences(rows)
     return Comparison(
         baseline=both[0],
         candidate=both[1],
@@ -153,7 +156,10 @@ def compare(
             _without(ran[0], ((row["baseline_case"], row["placement"]) for row in rows)),
             _without(ran[1], ((row["case_name"], row["placement"]) for row in rows)),
         ),
-        differences=_differences(rows),
+        differences=found_differences,
+        settings=_settings(connection, both)
+        if any(found.key == "settings" for found in found_differences)
+        else {},
         imported=_sessions_where(connection, both, "sessions", "imported IS NOT NULL"),
         is_mlperf=bool(_sessions_where(connection, both, "sessions", "origin_of(imported) = 'mlperf'")),
         busy=_sessions_where(connection, both, "other_work", "is_busy"),
@@ -249,6 +255,25 @@ def _by_plan(connection: duckdb.DuckDBPyConnection, both: Sequence[Side], rows: 
     planned = session_rows(connection, "coverage", both[1].session_ids[0])
     order = {name: place for place, name in enumerate(dict.fromkeys(row["case_name"] for row in planned))}
     return sorted(rows, key=lambda row: order.get(row["case_name"], len(order)))
+
+
+def _settings(connection: duckdb.DuckDBPyConnection, both: Sequence[Side]) -> dict[str, str]:
+    """The settings that differ in each case that both sides have, by its first run on each side."""
+    query = """
+        WITH first_configs AS (
+            SELECT
+                case_name,
+                arg_min(config, (session_id, run_id)) FILTER (list_contains($1, session_id)) AS baseline_config,
+                arg_min(config, (session_id, run_id)) FILTER (list_contains($2, session_id)) AS candidate_config
+            FROM runs
+            WHERE status = 'ok'
+            GROUP BY case_name
+        )
+        SELECT case_name, settings_difference(baseline_config, candidate_config) AS settings
+        FROM first_configs
+        ORDER BY case_name"""
+    rows = connection.execute(query, [list(side.session_ids) for side in both]).fetchall()
+    return {case: settings for case, settings in rows if settings is not None}
 
 
 def _differences(rows: Sequence[Row]) -> list[Difference]:

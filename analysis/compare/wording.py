@@ -25,6 +25,8 @@ NAMES_OF_TRAINING_CODE = ("scalebench", "commit")
 """Keys of the fingerprint that say which training code it was."""
 _MOST_CASES = 4
 _MOST_FILES = 6
+_LONGEST_SETTINGS = 160
+"""Characters up to which settings that differ are named here, and not only on the page."""
 _SESSIONS = {"baseline": "baseline_sessions", "candidate": "candidate_sessions"}
 """Side -> column with the number of its sessions that have an ok repeat."""
 
@@ -189,7 +191,12 @@ def differences(comparison: Comparison, name: Callable[[str], str] = str) -> Ite
         differing = (
             [] if in_all else list(dict.fromkeys(case for found in settings for case in found.cases or ()))
         )
-        yield True, f"settings{_limited_to(differing, name)}{_listing(comparison)}"
+        known = {
+            text for case, text in comparison.settings.items() if case in (differing or comparison.settings)
+        }
+        listed_here = len(known) == 1 and all(len(text) <= _LONGEST_SETTINGS for text in known)
+        which = f": {name(known.pop())}" if listed_here else _listing(comparison)
+        yield True, f"settings{_limited_to(differing, name)}{which}"
     code = [found for found in comparison.differences if found.key == TRAINING_CODE and found.must_equal]
     named = [found for found in comparison.differences if found.key in NAMES_OF_TRAINING_CODE] if code else []
     for found in comparison.differences:

@@ -76,13 +76,14 @@ def sessions(tmp_path_factory):
         session_id="settings",
         created_at=BEGAN - timedelta(days=1),
     )
-    for name in "AB":
-        make_session(results, [ddp(QUIET)], session_id=name, suite="own")
+    for name, precision in {"A": "fp32", "B": "fp32", "in-bf16": "bf16"}.items():
+        make_session(results, [ddp(QUIET, precision=precision)], session_id=name, suite="mine")
     alike = {"settings": "0a", "python": "3.11.7", "torch": "2.15.0", "nodes": "node-a"}
     for folder in results.iterdir():
         rewrite(folder, lambda _facts: alike)
     rewrite(results / "noisy2", lambda _facts: alike | {"torch": "2.16.0", "image": "1f", "nodes": "node-b"})
     rewrite(results / "B", lambda _facts: alike | {"settings": "1b"})
+    rewrite(results / "in-bf16", lambda _facts: alike | {"settings": "2c"})
     make_session(results, [ddp(QUIET)], session_id="unknown")
     rewrite(results / "unknown", lambda _facts: {})
     for name, facts in CODE.items():
@@ -337,6 +338,15 @@ def test_json_and_csv_have_the_rows_in_full_precision(bench_compare):
     ratios = {row["case_name"]: row["ratio"] for row in found["rows"]}
     assert {row["case_name"]: float(row["ratio"]) if row["ratio"] else None for row in rows} == ratios
     assert json.loads(rows[0]["fingerprint_diff"]) == found["rows"][0]["fingerprint_diff"] == []
+
+
+def test_a_few_other_settings_are_named(bench):
+    lines = bench("compare", "A", "in-bf16")[1].splitlines()
+    assert lines[1] == "  settings: train.precision: fp32 → bf16"
+    assert (
+        "\n> - settings: `train.precision: fp32 → bf16`\n"
+        in bench("compare", "A", "in-bf16", "--format", "markdown")[1]
+    )
 
 
 def test_other_settings_are_told_with_a_command_that_lists_them(bench, tmp_path, monkeypatch):
