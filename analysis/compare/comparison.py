@@ -258,22 +258,8 @@ def _by_plan(connection: duckdb.DuckDBPyConnection, both: Sequence[Side], rows: 
 
 
 def _settings(connection: duckdb.DuckDBPyConnection, both: Sequence[Side]) -> dict[str, str]:
-    """The settings that differ in each case that both sides have, by its first run on each side."""
-    query = """
-        WITH first_configs AS (
-            SELECT
-                case_name,
-                arg_min(config, (session_id, run_id)) FILTER (list_contains($1, session_id)) AS baseline_config,
-                arg_min(config, (session_id, run_id)) FILTER (list_contains($2, session_id)) AS candidate_config
-            FROM runs
-            WHERE status = 'ok'
-            GROUP BY case_name
-        )
-        SELECT case_name, settings_difference(baseline_config, candidate_config) AS settings
-        FROM first_configs
-        ORDER BY case_name"""
-    rows = connection.execute(query, [list(side.session_ids) for side in both]).fetchall()
-    return {case: settings for case, settings in rows if settings is not None}
+    query = "FROM compare_settings($1, $2) WHERE settings IS NOT NULL ORDER BY case_name"
+    return dict(connection.execute(query, [list(side.session_ids) for side in both]).fetchall())
 
 
 def _differences(rows: Sequence[Row]) -> list[Difference]:

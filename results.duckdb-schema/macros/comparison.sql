@@ -241,6 +241,24 @@ final AS (
 )
 SELECT * FROM final;
 
+-- One row per case that both sides ran: the settings that differ between its first ok runs, as `settings_difference`
+-- lists them; null if none does. A side is a session or a list of sessions.
+CREATE OR REPLACE MACRO compare_settings(baseline_session, candidate_session) AS TABLE
+WITH first_configs AS (
+    SELECT
+        case_name,
+        arg_min(config, (session_id, run_id)) FILTER (list_contains(session_list(baseline_session), session_id))
+            AS baseline_config,
+        arg_min(config, (session_id, run_id)) FILTER (list_contains(session_list(candidate_session), session_id))
+            AS candidate_config
+    FROM runs
+    WHERE status = 'ok'
+    GROUP BY case_name
+)
+SELECT case_name, settings_difference(baseline_config, candidate_config) AS settings
+FROM first_configs
+WHERE baseline_config IS NOT NULL AND candidate_config IS NOT NULL;
+
 -- List of the session ids in an argument, which is one id or a list of ids. It goes through JSON because a macro
 -- argument has no type until the call.
 CREATE OR REPLACE MACRO session_list(sessions) AS (
