@@ -112,14 +112,16 @@ def _asked(row: Row) -> int:
 
 
 def _rank(row: Row, undecided: Set[str], lost: Mapping[str, float]) -> int:
-    """Findings that spoil the figures, then what is certain and costs time, then how to decide what is open, then
-    what costs no known time or only restates a loss, then what is likely."""
+    """Findings that spoil the figures, then what is certain and costs time or runs, then how to decide what is open,
+    then what costs no known time or only restates a loss, then what is likely."""
     if row["finding"] == "busy_machine":
         return -1
     if row["finding"] == "one_repeat":
         return 1
     if row["severity"] == "critical" and row["cost"] is None and row["certainty"] == "shown":
         return 0
+    if row["finding"] == "runs_not_ok":  # more repeats would fail, too
+        return 2
     if row["finding"] in REPEATED:
         return 3
     if row["certainty"] != "shown" or row["case_name"] in undecided:

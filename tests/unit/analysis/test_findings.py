@@ -115,6 +115,11 @@ def test_of_an_undecided_case_what_makes_it_surer_comes_before_what_changes_its_
     assert repeat[0].certainty == ""
 
 
+def test_what_makes_runs_fail_comes_before_more_of_them():
+    failed = ROW | {"finding": "runs_not_ok", "cost": None, "options": "--resume s"}
+    assert names([ROW, NOISY, failed], POINT) == ["runs_not_ok", "noisy", "small_batch"]
+
+
 def test_what_is_decided_comes_first_and_hides_no_noise():
     decided = [ROW | {"case_name": "b", "finding": f"f{number}"} for number in range(4)]
     assert names([*decided, ROW, NOISY], POINT, DECIDED) == ["f0", "f1", "noisy"]
