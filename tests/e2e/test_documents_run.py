@@ -127,7 +127,7 @@ INSTEAD = {
     "python benchmarks/many_sessions.py results SESSION --sessions 1 100 1000 --times 1": (
         "python benchmarks/many_sessions.py --help"
     ),
-    "python benchmarks/command_line.py --rounds 5": (
+    "python benchmarks/command_line.py --rounds 7": (
         "python benchmarks/command_line.py --rounds 1 --results RESULTS"
     ),
     "python benchmarks/synthetic_session.py RESULTS --cases 30 --sample-hz 0.3": (
