@@ -15,15 +15,15 @@ from analysis.errors import AnalysisError
 from analysis.wording.failures import FAILED, not_ok_counts
 from analysis.wording.plain_text import listed
 
-CUSTOM_FILE = "content of "
+USER_FILE = "content of "
 """How the fingerprint's keys begin whose values are digests of files of the user's code."""
-CUSTOM_PACKAGE = "version of "
+USER_PACKAGE = "version of "
 """How those begin whose values are versions of packages with parts that a suite names."""
 _NOT_OF_THE_MACHINE = (
     "settings",
     "training_code",
-    CUSTOM_FILE,
-    CUSTOM_PACKAGE,
+    USER_FILE,
+    USER_PACKAGE,
     "user_",
     "commit",
     "scalebench",
@@ -50,12 +50,10 @@ class Difference:
     """The cases in which it differs; null: all cases."""
 
     @property
-    def custom_file(self) -> str | None:
+    def user_file(self) -> str | None:
         """The file of the user's code that differs; null for other facts, and for a file that only one side has."""
         return (
-            self.key.removeprefix(CUSTOM_FILE)
-            if self.key.startswith(CUSTOM_FILE) and self.must_equal
-            else None
+            self.key.removeprefix(USER_FILE) if self.key.startswith(USER_FILE) and self.must_equal else None
         )
 
 

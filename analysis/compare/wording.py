@@ -10,7 +10,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from analysis.compare.comparison import CUSTOM_FILE, CUSTOM_PACKAGE, Comparison, Difference
+from analysis.compare.comparison import USER_FILE, USER_PACKAGE, Comparison, Difference
 from analysis.database.rows import Row
 from analysis.wording import numbers, verdicts
 from analysis.wording.caveats import NOT_VERIFIED, busy_sides
@@ -176,8 +176,8 @@ def differences(comparison: Comparison, name: Callable[[str], str] = str) -> Ite
     that they differ in: `the code differs: model.py, train/optim.py (commit 1a2b3c4d5e6f → 4d5e6f1a2b3c, changed)`."""
     files: dict[tuple[str, ...], list[str]] = {}
     for found in comparison.differences:
-        if found.custom_file is not None:
-            files.setdefault(tuple(found.cases or ()), []).append(found.custom_file)
+        if found.user_file is not None:
+            files.setdefault(tuple(found.cases or ()), []).append(found.user_file)
     commits = [found for found in comparison.differences if found.key == "user_commit"]
     at = f" (commit {_values(commits[0], name)})" if commits else ""
     for cases, changed in files.items():
@@ -191,11 +191,10 @@ def differences(comparison: Comparison, name: Callable[[str], str] = str) -> Ite
         differing = (
             [] if in_all else list(dict.fromkeys(case for found in settings for case in found.cases or ()))
         )
-        known = {
-            text for case, text in comparison.settings.items() if case in (differing or comparison.settings)
-        }
-        listed_here = len(known) == 1 and all(len(text) <= _LONGEST_SETTINGS for text in known)
-        which = f": {name(known.pop())}" if listed_here else _listing(comparison)
+        everywhere = differing or [row["case_name"] for row in comparison.rows]
+        first, *others = {comparison.settings.get(case, "") for case in everywhere}
+        named_here = not others and 0 < len(first) <= _LONGEST_SETTINGS
+        which = f": {name(first)}" if named_here else _listing(comparison)
         yield True, f"settings{_limited_to(differing, name)}{which}"
     code = [found for found in comparison.differences if found.key == TRAINING_CODE and found.must_equal]
     named = [found for found in comparison.differences if found.key in NAMES_OF_TRAINING_CODE] if code else []
@@ -203,18 +202,18 @@ def differences(comparison: Comparison, name: Callable[[str], str] = str) -> Ite
         if found in code and named:
             at = ", ".join(f"{one.key} {_values(one, name)}" for one in named)
             yield True, f"the training code differs: {at}{_limited_to(found.cases or (), name)}"
-        elif found.custom_file is None and found not in (*settings, *named, *(commits if files else ())):
+        elif found.user_file is None and found not in (*settings, *named, *(commits if files else ())):
             yield found.must_equal, difference(found, name)
 
 
 def difference(found: Difference, name: Callable[[str], str] = str) -> str:
     """`torch: 2.15.0 → 2.16.0`."""
     of = _limited_to(found.cases or (), name)
-    if found.key.startswith(CUSTOM_FILE) and None in (found.baseline, found.candidate):
+    if found.key.startswith(USER_FILE) and None in (found.baseline, found.candidate):
         side = "candidate" if found.baseline is None else "baseline"
         return f"only the {side} has the {name(found.key)}{of}"
     # names of files and packages keep their underscores
-    is_name = found.key.startswith((CUSTOM_FILE, CUSTOM_PACKAGE))
+    is_name = found.key.startswith((USER_FILE, USER_PACKAGE))
     key = found.key if is_name else found.key.replace("user_", "your ").replace("_", " ")
     return f"{name(key)}: {_values(found, name)}{of}"
 

@@ -89,15 +89,10 @@ class CustomFunction:
                 f"unknown {self.word} {name!r}: name a function of a file, as in ./mine.py:make, or an entry point of "
                 f"the group {self.group} of an installed package"
             )
-        entry, where = entry_points.only(self.word, name, several)
-        try:
-            with custom_file.current_folder_kept():
-                found = entry.load()
-        except (Exception, SystemExit) as error:  # a package may raise anything
-            raise InputError(f"{where} cannot be imported: {custom_file.raised(error)}") from error
+        found, place, where = entry_points.load(self.word, name, several)
         if not callable(found):
             raise InputError(f"{where} is {found!r}: it must be a function that makes the {self.word}")
-        return Found(call=found, label=entry.value, file=None)
+        return Found(call=found, label=place, file=None)
 
 
 _CLASS = re.compile("[A-Z][A-Za-z0-9]*")

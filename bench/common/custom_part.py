@@ -141,13 +141,8 @@ class CustomPart:
 
     def load_entry(self, name: str, several: list[metadata.EntryPoint]) -> type[Any]:
         """The completed class of an entry point. Raises InputError, with the package's name, if it cannot be used."""
-        entry, where = entry_points.only(self.word, name, several)
+        kind, place, where = entry_points.load(self.word, name, several)
         try:
-            with custom_file.current_folder_kept():
-                kind = entry.load()
-        except (Exception, SystemExit) as error:  # a package may raise anything
-            raise InputError(f"{where} cannot be imported: {custom_file.raised(error)}") from error
-        try:
-            return self.complete(kind, entry.value)
+            return self.complete(kind, place)
         except InputError as error:
             raise InputError(f"{where}: {error}") from error

@@ -6,8 +6,9 @@ import functools
 import sys
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from bench.common import custom_file
 from bench.common.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,13 +44,19 @@ def _found(group: str, _folders: tuple[str, ...]) -> dict[str, list[metadata.Ent
     return dict(sorted(by_name.items()))
 
 
-def only(word: str, name: str, several: list[metadata.EntryPoint]) -> tuple[metadata.EntryPoint, str]:
-    """The entry point of a name, and how messages name it. Raises InputError if several packages have it."""
+def load(word: str, name: str, several: list[metadata.EntryPoint]) -> tuple[Any, str, str]:
+    """The object of an entry point, its place such as `package.module:Net`, and its name in messages. Raises
+    InputError if several packages have the name, or if the import fails."""
     entry, *others = several
     if others:
         packages = " and ".join(f"{_package(one)} ({one.value})" for one in several)
         raise InputError(f"{word} {name!r} is in {packages}: uninstall one of them")
-    return entry, f"{word} {name!r} of {_package(entry)} ({entry.value})"
+    where = f"{word} {name!r} of {_package(entry)} ({entry.value})"
+    try:
+        with custom_file.current_folder_kept():
+            return entry.load(), entry.value, where
+    except (Exception, SystemExit) as error:  # a package may raise anything
+        raise InputError(f"{where} cannot be imported: {custom_file.raised(error)}") from error
 
 
 def described(word: str, group: str, shipped: Collection[str]) -> list[str]:

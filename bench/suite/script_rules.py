@@ -44,7 +44,7 @@ def script_rules(case: Case) -> Iterator[tuple[Path, str]]:
         if batch is not None and not wanted:
             yield (
                 (key,),
-                f"{key} has no effect on a command without {{{key}}}: write that where the command takes its batch",
+                f"{key} has no effect on a command without {{{key}}}: write it where the command takes its batch",
             )
     if case.measure.steps is None:
         yield ("measure",), "a command needs measure.steps: the measured steps after which it is ended"

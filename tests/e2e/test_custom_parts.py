@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from documents import ROOT, saved_examples
@@ -107,6 +107,14 @@ def test_a_strategy_that_cannot_work_ends_the_call_with_2_before_anything_is_wri
     assert not (tmp_path / "r").exists()
 
 
+def failed_run(suite: str, folder: Path, one_process: OneProcess) -> dict[str, Any]:
+    """The run.json of the suite's only run, which fails."""
+    places = ("--results", str(folder / "r"), "--case", "divided", "--ranks-per-node", "2", "--no-load")
+    assert one_process.run("suite", suite, *places).returncode == 1
+    (run,) = (json.loads(path.read_text()) for path in folder.glob("r/*/*/run.json"))
+    return cast("dict[str, Any]", run)
+
+
 def test_an_error_of_a_rank_names_the_strategys_method_and_line(
     tmp_path: Path, one_process: OneProcess
 ) -> None:
@@ -114,19 +122,7 @@ def test_an_error_of_a_rank_names_the_strategys_method_and_line(
         "        ranks = ", "        if get_world_size() == 2: raise KeyError('two')\n        ranks = "
     )
     suite = written(tmp_path, failing, SUITE.replace("world: [1, 2]", "world: 2"))
-    done = one_process.run(
-        "suite",
-        suite,
-        "--results",
-        str(tmp_path / "r"),
-        "--case",
-        "divided",
-        "--ranks-per-node",
-        "2",
-        "--no-load",
-    )
-    assert done.returncode == 1
-    (run,) = (json.loads(path.read_text()) for path in tmp_path.glob("r/*/*/run.json"))
+    run = failed_run(suite, tmp_path, one_process)
     assert run["outcome"]["error"] == "KeyError: 'two' (in wrap() of mine.py:TensorParallel, line 14)"
 
 
@@ -135,19 +131,7 @@ def test_ranks_that_share_a_batch_and_get_different_ones_fail_before_their_first
 ) -> None:
     suite = written(tmp_path, suite=SUITE.replace("world: [1, 2]", "world: 2"))
     (tmp_path / "net.py").write_text(NET.replace("self.points[places]", "self.points[places] + os.getpid()"))
-    done = one_process.run(
-        "suite",
-        suite,
-        "--results",
-        str(tmp_path / "r"),
-        "--case",
-        "divided",
-        "--ranks-per-node",
-        "2",
-        "--no-load",
-    )
-    assert done.returncode == 1
-    (run,) = (json.loads(path.read_text()) for path in tmp_path.glob("r/*/*/run.json"))
+    run = failed_run(suite, tmp_path, one_process)
     assert run["outcome"]["error"].startswith(
         "RuntimeError: ranks 0 to 1 share a batch (ranks_per_batch), but "
     )

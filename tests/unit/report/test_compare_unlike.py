@@ -58,7 +58,7 @@ def recode(run):
     run["fingerprint"]["training_code"] = "fedcba9876543210"
 
 
-CUSTOM_FILE = {
+USER_FILE = {
     "moved": lambda run: None,
     "unknown": unknown,
     "widened": widen,
@@ -75,7 +75,7 @@ def results(tmp_path_factory):
     for name, pair in PAIRS.items():
         for side, cases in zip("ab", pair, strict=True):
             make_session(folder, cases, session_id=f"{name}-{side}", suite=name)
-    for name, change in CUSTOM_FILE.items():
+    for name, change in USER_FILE.items():
         for side in "ab":
             own = trained(f"/home/{side}/my_model.py:TinyLm")
             commit = 40 * side + (", changed" if side == "b" else "")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
-from analysis.compare.comparison import CUSTOM_FILE
+from analysis.compare.comparison import USER_FILE
 from analysis.compare.wording import NAMES_OF_TRAINING_CODE, TRAINING_CODE, short_digests
 from analysis.database.rows import Row
 from analysis.report.html import units
@@ -48,7 +48,7 @@ def unlike(sessions: Sequence[ComparedSession]) -> list[Markup]:
         values = tuple(one.likeness.get(key) for one in sessions)
         if None in values and key != _OF_IMPORTS:  # an unknown value may be equal
             continue
-        if key.startswith(CUSTOM_FILE):
+        if key.startswith(USER_FILE):
             continue
         if key == TRAINING_CODE:
             lines.append(_unlike_training_code(sessions, values))
@@ -65,10 +65,10 @@ def unlike(sessions: Sequence[ComparedSession]) -> list[Markup]:
 
 def _unlike_code(sessions: Sequence[ComparedSession]) -> Markup:
     """The files of the user's code that differ, with every session's commit if these differ, too."""
-    names = dict.fromkeys(key for one in sessions for key in one.likeness if key.startswith(CUSTOM_FILE))
+    names = dict.fromkeys(key for one in sessions for key in one.likeness if key.startswith(USER_FILE))
     values = {name: {one.likeness.get(name) for one in sessions} for name in names}
     files = [
-        cut(name.removeprefix(CUSTOM_FILE))
+        cut(name.removeprefix(USER_FILE))
         for name, found in values.items()
         if len(found) > 1 and None not in found
     ]
