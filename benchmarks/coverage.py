@@ -3,7 +3,7 @@
     python benchmarks/coverage.py [--draws 2000] [--repeats 3 5 10] [--seed 20261121]
 
 Made-up runs go into a database with the project's own tables, and its own views give the intervals. Prints six
-tables in Markdown, which docs/methodology.md shows. The truth is the result of infinitely many repeats: for
+tables in Markdown, which docs/methodology/intervals.md shows. The truth is the result of infinitely many repeats: for
 throughput exp(E ln throughput), for steps the median over all steps of all runs.
 """
 

@@ -4,7 +4,7 @@
 
 Made-up pilots with known noise go into a database with the project's own tables; its table variance_components, and the
 planner, plan each session. Then 100 sessions are drawn with each plan. Prints a table in Markdown, which
-docs/methodology.md shows.
+docs/methodology/intervals.md shows.
 """
 
 from __future__ import annotations

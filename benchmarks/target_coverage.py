@@ -5,7 +5,7 @@
 Rows of `target_runs` are made up for two sizes, and the project's own query gives the factors. Both sizes have the same
 seeds, a machine whose speed drifts from round to round, start-up and validations. At the larger size, every repeat
 misses the target by chance with the given probability. The truth is the result of infinitely many repeats without a
-limit. Prints a table in Markdown, which docs/methodology.md shows.
+limit. Prints a table in Markdown, which docs/methodology/target.md shows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The time that the network takes for a message.
 
-docs/methodology.md has the formulas. The database has macros of the same names;
+docs/methodology/communication.md has the formulas. The database has macros of the same names;
 tests/unit/analysis/test_formulas_agree.py checks that both agree. A network is known from the command line, or
 from lines that the database fits to timed collectives.
 """

@@ -1,6 +1,7 @@
 """Slow runs of a session, for nodes that decide without DuckDB whether to repeat.
 
-The table in results.duckdb-schema/derived/slow_runs.sql is the same (tested). docs/methodology.md has the test."""
+The table in results.duckdb-schema/derived/slow_runs.sql is the same (tested); docs/methodology/scaling.md has the
+test."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 -- known on both sides in the same way. A term that is unknown is null and included in the remainder; the seven terms
 -- add up to 1 - efficiency. Intervals: two-sided 95 %; the repeat is the unit: Student's t on the shares of each round,
 -- as scaling does, or Welch's t on the difference of costs, with c taken as exact, where rounds are incomplete; null
--- below two repeats on either side. docs/methodology.md has the formula of each term.
+-- below two repeats on either side. docs/methodology/lost-efficiency.md has the formula of each term.
 WITH pairs AS MATERIALIZED (
     SELECT
         session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,

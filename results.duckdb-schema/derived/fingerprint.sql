@@ -49,7 +49,7 @@ final AS (
     SELECT
         session_id, suite, case_name, workers, world_size, nodes, ranks_per_node, threads, placement, device_type,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
-        key,                                   -- such as torch, gpu, transport; docs/methodology.md lists all
+        key,                                   -- such as torch, gpu, transport; docs/methodology/sessions.md lists all
         fingerprint_class(key) AS class,       -- `must_equal` or `worth_knowing`
         value,                                 -- as text; several values of one run are joined by a comma
         runs,                                  -- number of runs of this case and placement that have this value

@@ -1,7 +1,7 @@
 -- One row per slow run: an ok run that took at least 20 % longer than the typical run of its size, and much longer than
 -- runs of its session differ. Slow runs do not count for *typical* figures, such as those of `scaling`; `expected`
 -- includes them. A size needs three ok runs, and its slow ones must stand apart from all its others: in doubt none is
--- slow, and the intervals are wide instead. docs/methodology.md has the test and how often it is right.
+-- slow, and the intervals are wide instead. docs/methodology/scaling.md has the test and how often it is right.
 WITH ok_runs AS (
     SELECT
         session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads, round,

@@ -1,6 +1,6 @@
 -- One row per session, case of communication_points and operation in an optimizer step: what a rank sends, from the
 -- strategy and its options. Cases whose messages cannot be known (PowerSGD, offloading, unknown units) have no row.
--- docs/methodology.md has the table.
+-- docs/methodology/communication.md has the table.
 WITH cases AS (
     SELECT
         session_id, case_name, strategy, parameters, precision,

@@ -1,8 +1,8 @@
 -- One row per session, case and placement: the step time predicted from its communication (message_times), at the
 -- measured placements and at the next four doublings of the largest. Computation comes from the case's smallest size;
--- docs/methodology.md has the formulas. No rows unless some session has timed collectives on such a device. throughput
--- is the best estimate of the overlap; throughput_lo assumes no overlap and throughput_hi full overlap, so they are not
--- a confidence interval.
+-- docs/methodology/communication.md has the formulas. No rows unless some session has timed collectives on such a
+-- device. throughput is the best estimate of the overlap; throughput_lo assumes no overlap and throughput_hi full
+-- overlap, so they are not a confidence interval.
 CREATE OR REPLACE VIEW communication_prediction AS
 WITH suites AS (
     SELECT session_id, suite FROM sessions

@@ -286,7 +286,7 @@ def _verdict_limits() -> list[tuple[str, float, float]]:
     """Verdict, least and largest efficiency, as the table of the methodology has them."""
     found = re.findall(
         r"^\| (\w+) \| (?:above ([\d.]+)|below ([\d.]+)|([\d.]+) to ([\d.]+)) \|$",
-        PAGES["docs/methodology.md"],
+        PAGES["docs/methodology/scaling.md"],
         re.M,
     )
     return [

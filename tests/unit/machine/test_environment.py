@@ -12,7 +12,7 @@ from bench.machine.environment import OBEYED
 from bench.machine.fingerprint import fingerprint
 from tests.unit.machine.test_made_with import CPU
 
-METHODOLOGY = Path(__file__).parents[3] / "docs" / "methodology.md"
+METHODOLOGY = Path(__file__).parents[3] / "docs" / "methodology" / "sessions.md"
 
 
 def test_secrets_in_the_environment_are_never_gathered(monkeypatch: pytest.MonkeyPatch) -> None:
