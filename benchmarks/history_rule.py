@@ -1,17 +1,20 @@
-"""How often the view `regressions` reports a false regression, and how often it finds a real one.
+"""How often the views `regressions` and `gradual_regressions` report a false regression, and how often a real one.
 
 python benchmarks/history_rule.py --draws 200
 
 Twenty sessions of one placement: ln(throughput) differs between sessions and between repeats by normal deviations; the
 last session is a tenth slower. Made-up runs go into a database with the project's own tables, and the view judges them.
-Prints a Markdown table with four shares: sessions 5 to 19 wrongly called slower; the same by the intervals over repeats
+Prints a Markdown table with six shares: sessions 5 to 19 wrongly called slower; the same by the intervals over repeats
 alone, for comparison; sessions 2 to 4 wrongly called slower, for which repeats alone decide; last sessions rightly
-called slower.
+called slower; sessions 5 to 19 wrongly called slower little by little; of series in which every session is 1 % slower
+than the one before, those of which the 19th session is called so.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import duckdb
 import numpy as np
@@ -24,6 +27,7 @@ SESSIONS = 20
 FIRST_JUDGED = 5
 """The first session after three pairs of sessions, which show the usual variation."""
 SLOWER = 0.1
+DRIFT = 0.01
 BETWEEN = (0.0, 0.005, 0.01, 0.02, 0.03)
 WITHIN = 0.01
 REPEATS = (3, 5)
@@ -43,6 +47,12 @@ JUDGED = f"""
         avg(regression::INTEGER) FILTER (session_order = {SESSIONS})
     FROM history
 """
+GRADUAL = f"""
+    SELECT
+        count(*) FILTER (session_order BETWEEN {FIRST_JUDGED} AND {SESSIONS - 1}) / {SESSIONS - FIRST_JUDGED},
+        count(*) FILTER (session_order = {SESSIONS - 1})
+    FROM gradual_regressions
+"""
 
 
 def shares(
@@ -51,14 +61,26 @@ def shares(
     draws: int,
     repeats: int,
     between: float,
-) -> tuple[float, float, float, float]:
-    """Four shares: wrongly called slower; the same by repeats alone; the same for the first sessions; rightly found."""
+) -> tuple[float, ...]:
+    """The six shares of the table."""
     shape = (draws, SESSIONS, repeats)
     logs = random.normal(0, WITHIN, shape) + random.normal(0, between, (draws, SESSIONS, 1))
     logs[:, -1] += np.log(1 - SLOWER)
-    suite, day, repeat = (index.ravel() for index in np.indices(shape))
+    with made_up(connection, logs):
+        ((false, by_repeats, early, found),) = connection.execute(JUDGED).fetchall()
+        ((gradual, _),) = connection.execute(GRADUAL).fetchall()
+    logs += np.log(1 - DRIFT) * np.arange(SESSIONS)[:, None]
+    with made_up(connection, logs):
+        ((_, gradual_found),) = connection.execute(GRADUAL).fetchall()
+    return false, by_repeats, early, found, gradual / draws, gradual_found / draws
+
+
+@contextmanager
+def made_up(connection: duckdb.DuckDBPyConnection, logs: np.ndarray) -> Iterator[None]:
+    """During the block the database has runs with these ln(throughput), of shape (suites, sessions, repeats)."""
+    suite, day, repeat = (index.ravel() for index in np.indices(logs.shape))
     session_id = np.char.add(np.char.add(suite.astype(str), "-"), day.astype(str))
-    made_up = {
+    columns_made = {
         "suite": suite.astype(str),
         "day": day,
         "session_id": session_id,
@@ -67,13 +89,14 @@ def shares(
         "span_ns": (1e9 * np.exp(-logs.ravel())).astype(np.int64),
     }
     connection.begin()
-    connection.register("made_up", pa.table(made_up))
+    connection.register("made_up", pa.table(columns_made))
     for table, columns in {"sessions": SESSION, "runs": RUN, "run_stats": STATS}.items():
         connection.execute(f"INSERT INTO {table} BY NAME SELECT DISTINCT {columns} FROM made_up")
-    derive_and_diagnose(connection, np.unique(session_id).tolist(), (), wanted=["history"])
-    ((false, by_repeats, early, found),) = connection.execute(JUDGED).fetchall()
+    derive_and_diagnose(
+        connection, np.unique(session_id).tolist(), (), wanted=["history", "gradual_regressions"]
+    )
+    yield
     connection.rollback()  # for the next draws
-    return float(false), float(by_repeats), float(early), float(found)
 
 
 def main() -> None:
@@ -85,9 +108,10 @@ def main() -> None:
         schema.create(connection)
         early = f"in sessions 2 to {FIRST_JUDGED - 1}"
         print(
-            f"| between sessions | repeats | called slower | by repeats alone | {early} | a tenth slower is found |"
+            f"| between sessions | repeats | called slower | by repeats alone | {early} | a tenth slower is found "
+            "| little by little | 1 % a session is found |"
         )
-        print("| --- | --- | --- | --- | --- | --- |")
+        print("| --- | --- | --- | --- | --- | --- | --- | --- |")
         for between in BETWEEN:
             for repeats in REPEATS:
                 of = shares(connection, random, draws, repeats, between)

@@ -63,7 +63,7 @@ SELECT
                 'If a run was still training, measure again with more time (measure.timeout_s). Else fix the cause of '
                 'the hang; then '
             WHEN kinds[1].n = 0 AND kinds[3].n > 0 THEN ''  -- someone stopped the session: nothing is wrong
-            ELSE 'Read the log in the run''s folder and fix the cause; then '
+            ELSE 'Read the log in the run''s folder and fix the cause. If no setting has to change, '
         END,
         session_id
     ) AS advice,

@@ -1,4 +1,4 @@
-"""The views history and regressions: sessions of a suite over time, with what changed between them."""
+"""The views history, regressions and gradual_regressions: sessions of a suite over time, and what changed."""
 
 from __future__ import annotations
 
@@ -219,6 +219,50 @@ def test_what_is_usual_comes_from_earlier_pairs_of_which_nothing_changed(rows):
     # four ratios so far, three of them before this one, each of 2 %: t at 2 * 9 / 8 degrees of freedom
     assert row["unchanged_pairs"] == 3
     assert row["usual_hi"] == pytest.approx(1.02**3.8754802232, rel=1e-3)
+
+
+GRADUAL = """
+    SELECT session_id, reference_session_id, sessions_since, ratio, usual_hi
+    FROM gradual_regressions
+    WHERE workers = 2
+    ORDER BY session_order
+"""
+
+
+@over_time(*([ddp(1.015**day)] for day in range(7)))
+def test_losses_that_are_too_small_one_by_one_add_up(ask):
+    assert ask("FROM regressions") == []
+    found = short(ask(GRADUAL))
+    assert [(row["session_id"], row["reference_session_id"]) for row in found] == [
+        ("s05", "s00"),
+        ("s06", "s00"),
+    ]
+    last = found[-1]
+    assert last["sessions_since"] == 6
+    assert last["ratio"] == pytest.approx(1.015**-6, rel=1e-6)
+    # six ratios of 1.5 %: t at 2 * 36 / 17 degrees of freedom
+    assert last["usual_hi"] == pytest.approx(1.015**2.7166, rel=1e-3)
+
+
+@over_time([ddp()], *([ddp(1.2 * 1.015**day)] for day in range(7)))
+def test_losses_add_up_since_the_last_regression(ask):
+    assert {row["session_id"] for row in short(ask("FROM regressions"))} == {"s01"}
+    assert {row["reference_session_id"] for row in short(ask(GRADUAL))} == {"s01"}
+
+
+@over_time(
+    *([ddp(1.015**day)] for day in range(5)), [ddp(0.9)], *([ddp(0.9 * 1.015**day)] for day in range(1, 4))
+)
+def test_an_improvement_begins_anew(ask):
+    assert ask("SELECT session_order FROM history WHERE improvement AND workers = 2") == [
+        {"session_order": 6}
+    ]
+    assert ask(GRADUAL) == []
+
+
+@over_time(*([ddp(day)] for day in (1.0, 1.015, 1.0, 1.015, 1.03, 1.015, 1.03)))
+def test_sessions_that_vary_as_much_have_lost_nothing_for_certain(ask):
+    assert ask("FROM gradual_regressions") == []
 
 
 def _kinds(results: Path, name: str) -> None:

@@ -139,6 +139,14 @@ def headlines(stored):
         return sentences(data.read(connection, stored.session_id), str)
 
 
+@loads(days(*({"ddp": {2: [10 * 1.015**day, 10.05 * 1.015**day, 10.1 * 1.015**day]}} for day in range(7))))
+def test_small_losses_that_add_up_are_in_the_headline(headlines):
+    assert headlines[0] == (
+        "No change beyond 2 % is certain since session 6; little by little, ddp 1x2 trains 8.5 % fewer examples/s "
+        "than in session 1."
+    )
+
+
 USUAL = [10.0, 10.05, 9.95]
 NOISY = [10.0, 14.0, 7.0]
 

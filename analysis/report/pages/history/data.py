@@ -22,6 +22,8 @@ class History:
     """queries/history_sessions.sql, the newest first."""
     points: pl.DataFrame
     """queries/history.sql, the oldest session first; cases in the order of the newest session's suite."""
+    gradual_losses: Sequence[Row]
+    """queries/gradual_regressions.sql, for the newest session."""
 
     @property
     def newest(self) -> Row:
@@ -59,6 +61,13 @@ class History:
         return sorted(found, key=lambda row: row["ratio"], reverse=kind == "improvement")
 
     @property
+    def gradual_regressions(self) -> list[Row]:
+        """The rows of the newest session that became slower little by little, the largest loss first. Their ratios are
+        to the session `reference_order`."""
+        rows = {(row["line"], row["placement"]): row for row in self.newest_rows}
+        return [rows[loss["line"], loss["placement"]] | loss for loss in self.gradual_losses]
+
+    @property
     def regressions(self) -> list[Row]:
         """Rows of regressions, the newest session first; in each session, the largest loss first."""
         found = self.points.filter("regression").sort(["session_order", "ratio"], descending=[True, False])
@@ -80,8 +89,11 @@ def suites(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) ->
 def read(connection: duckdb.DuckDBPyConnection, suite: str) -> History:
     """Read a suite's history; `suites` must return the suite."""
     sessions = named_queries.frame(connection, "history_sessions", suite=suite).to_dicts()
-    cases = (
-        named_queries.frame(connection, "cases", sessions[0]["session_id"]).get_column("case_name").to_list()
+    newest = sessions[0]["session_id"]
+    cases = named_queries.frame(connection, "cases", newest).get_column("case_name").to_list()
+    return History(
+        suite=suite,
+        sessions=sessions,
+        points=named_queries.by_suite(named_queries.frame(connection, "history", suite=suite), cases),
+        gradual_losses=named_queries.frame(connection, "gradual_regressions", newest).to_dicts(),
     )
-    points = named_queries.frame(connection, "history", suite=suite)
-    return History(suite=suite, sessions=sessions, points=named_queries.by_suite(points, cases))

@@ -28,8 +28,8 @@ def sentences(history: History, name: Name = cell) -> list[str]:
 
 
 def headline(history: History, name: Name = cell) -> str:
-    """How the newest session differs from the one before. Only regressions and improvements are changes, see the view
-    `history`, and placements without an ok repeat."""
+    """How the newest session differs from the one before, and what became slower little by little. Only regressions and
+    improvements are changes, see the view `history`, and placements without an ok repeat."""
     judged = history.judged
     if not judged:
         return _incomparable(history, name)
@@ -48,7 +48,15 @@ def headline(history: History, name: Name = cell) -> str:
         said.append(f"{counted(unchanged, 'others')} unchanged" if unchanged else "")
     else:
         said = [_nothing_certain(judged, before, name)]
-    return f"{'; '.join(filter(None, [*said, _busy(history)]))}."
+    return f"{'; '.join(filter(None, [*said, *_gradual(history, unit, name), _busy(history)]))}."
+
+
+def _gradual(history: History, unit: str, name: Name) -> Iterator[str]:
+    """A clause for each earlier session since which placements became slower little by little."""
+    losses = history.gradual_regressions
+    for order in sorted({loss["reference_order"] for loss in losses}, reverse=True):
+        rows = [loss for loss in losses if loss["reference_order"] == order]
+        yield f"little by little, {_group(rows, f'fewer {unit}', name)} than in session {order:,}"
 
 
 def _busy(history: History) -> str:
