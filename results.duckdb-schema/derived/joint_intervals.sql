@@ -5,7 +5,7 @@
 WITH ratios AS (
     SELECT
         scaling.session_id, scaling.case_name, scaling.workers, scaling.nodes, scaling.ranks_per_node, scaling.threads,
-        placement, speedup, speedup_lo, speedup_hi, efficiency, efficiency_lo, efficiency_hi, rounds,
+        placement, speedup, speedup_lo, speedup_hi, efficiency, efficiency_lo, efficiency_hi, rounds, stops_early,
         variance_of(differences_within(here.logs, there.logs)) AS variance
     FROM scaling
     JOIN (SELECT session_id, case_name, nodes, ranks_per_node, threads, logs FROM placements) AS here
@@ -31,7 +31,9 @@ families AS (
 with_half_widths AS (
     SELECT
         *,
-        t_quantile_at(1 - 0.95 ** (1 / sizes), pooled_df) * sqrt(pooled_variance / rounds) AS pooled_half_width,
+        -- as wide in proportion as other intervals if repeats were added until one was narrow
+        t_quantile_at(1 - 0.95 ** (1 / sizes), pooled_df) * t_quantile_for(pooled_df, stops_early)
+            / t_quantile(pooled_df) * sqrt(pooled_variance / rounds) AS pooled_half_width,
         ln(speedup_hi / speedup) * t_quantile_at(1 - 0.95 ** (1 / comparisons), greatest(rounds - 1, 2))
             / t_quantile(greatest(rounds - 1, 2)) AS own_half_width
     FROM families

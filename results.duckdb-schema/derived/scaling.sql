@@ -378,14 +378,14 @@ final AS (
         -- repeats_needed: more rounds, for one verdict with a probability of 80 %; null: no interval, or > 1,000
         CASE WHEN verdict_lo = verdict_hi THEN 0 ELSE repeats_to_a_verdict END AS repeats_needed,
         until,
-        -- repeats_needed_until: the same to reach measure.until; null: it is not set, no interval, or > 1,000
+        -- repeats_needed_until: the same to reach measure.until; null: it is not set, no interval, or > 1,014
         CASE
             WHEN throughput_half_width <= ln(1 + until) THEN 0
             ELSE units_to_width(log_variance, repeats - 1, repeats, ln(1 + until), is_stopped_early := stops_early)
         END AS repeats_needed_until,
         until_efficiency,
         -- repeats_needed_until_efficiency: more rounds to reach measure.until_efficiency; null: baseline, not set,
-        -- no interval, or > 1,000
+        -- no interval, or > 1,014
         CASE
             WHEN is_baseline THEN NULL
             WHEN typical_half_width <= ln(1 + until_efficiency) THEN 0
