@@ -1,6 +1,6 @@
 -- One row per validation in first_runs that has the quantity (`val_loss` or `val_accuracy`): its value, up to 60 per
--- run, always including the last. `place` ranks the `of_all` cases of the session that have the quantity by the last
--- value at their largest size, lowest first. A value that is not finite is null and ranks highest.
+-- run, always including the last. `place` ranks the `case_count` cases of the session that have the quantity, by the
+-- last value at their largest size, lowest first. A value that is not finite is null and ranks highest.
 CREATE OR REPLACE MACRO validation_curves(quantity) AS TABLE
 WITH measured AS (
     SELECT
@@ -24,7 +24,7 @@ final AS (
         session_id, case_name, workers, placement, repeat, step, epoch, time_s,
         if(isfinite(value), value, NULL) AS value,  -- of the quantity; null if NaN or infinite
         place,  -- rank of the case by its last value at its largest size, smallest first
-        max(place) OVER (PARTITION BY session_id) AS of_all  -- number of cases of the session that have the quantity
+        max(place) OVER (PARTITION BY session_id) AS case_count  -- number of cases of the session that have the quantity
     FROM ranked
 )
 SELECT * FROM final;

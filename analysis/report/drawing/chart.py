@@ -229,8 +229,8 @@ def line_tooltip(*values: alt.Tooltip) -> list[alt.Tooltip]:
 
 
 def limit_note(rows: pl.DataFrame, column: str, which: str) -> str:
-    """A note if the query kept only some panels. Its column `of_all` counts all of them."""
-    kept, count = len(distinct(rows, column)), rows.get_column("of_all")[0]
+    """A note if the query kept only some panels. Its column `panel_count` counts all of them."""
+    kept, count = len(distinct(rows, column)), rows.get_column("panel_count")[0]
     return "" if kept == count else f"Shown: {kept} of {count:,}, {which}; the SQL says how they were chosen."
 
 

@@ -9,12 +9,12 @@ WITH readings AS (
 ranked AS (
     SELECT
         case_name,
-        count(*) OVER () AS of_all,
+        count(*) OVER () AS panel_count,
         row_number() OVER (ORDER BY min(clock_mhz), case_name) AS place
     FROM readings
     GROUP BY case_name
 ),
 final AS (
-    SELECT readings.*, of_all FROM readings JOIN ranked USING (case_name) WHERE place <= 12
+    SELECT readings.*, panel_count FROM readings JOIN ranked USING (case_name) WHERE place <= 12
 )
 SELECT * FROM final ORDER BY case_name, workers, placement, kind, time_s;

@@ -6,7 +6,7 @@
 WITH ranked AS (
     SELECT
         case_name,
-        count(*) OVER () AS of_all,
+        count(*) OVER () AS panel_count,
         row_number() OVER (
             ORDER BY max(nonfinite_losses) > 0 DESC, max(final_loss) - min(final_loss) DESC, case_name
         ) AS place
@@ -15,7 +15,7 @@ WITH ranked AS (
     GROUP BY case_name
 ),
 training AS (
-    SELECT case_name, workers, placement, repeat, of_all, step, loss, nonfinite, steps_completed AS steps
+    SELECT case_name, workers, placement, repeat, panel_count, step, loss, nonfinite, steps_completed AS steps
     FROM training_steps
     JOIN first_runs USING (session_id, run_id, attempt)
     JOIN ranked USING (case_name)
@@ -26,7 +26,7 @@ final AS (
         case_name, workers, placement, repeat,
         min(step) AS step,
         avg(loss) AS loss,
-        any_value(of_all) AS of_all
+        any_value(panel_count) AS panel_count
     FROM training
     GROUP BY case_name, workers, placement, repeat, nonfinite, if(steps <= 60, step, step * 60 // steps)
 )

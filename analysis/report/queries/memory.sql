@@ -12,18 +12,18 @@ WITH first_begun AS (
 ranked AS (
     SELECT
         case_name,
-        count(*) OVER () AS of_all,
+        count(*) OVER () AS panel_count,
         row_number() OVER (ORDER BY max(peak_memory_allocated_bytes) DESC, case_name) AS place
     FROM first_begun
     WHERE peak_memory_allocated_bytes IS NOT NULL
     GROUP BY case_name
 ),
 shfirst_begun AS (
-    SELECT first_begun.*, of_all FROM first_begun JOIN ranked USING (case_name) WHERE place <= 12
+    SELECT first_begun.*, panel_count FROM first_begun JOIN ranked USING (case_name) WHERE place <= 12
 ),
 read AS (
     SELECT
-        case_name, workers, placement, device_type, status, of_all,
+        case_name, workers, placement, device_type, status, panel_count,
         step, memory_allocated_bytes, memory_reserved_bytes,
         steps_completed AS steps
     FROM step_stats
@@ -36,7 +36,7 @@ binned AS (
         min(step) AS step,
         max(memory_allocated_bytes) / 2 ** 20 AS allocated,
         max(memory_reserved_bytes) / 2 ** 20 AS reserved,
-        any_value(of_all) AS of_all
+        any_value(panel_count) AS panel_count
     FROM read
     GROUP BY
         case_name, workers, placement, device_type, status, if(steps <= 40, step, step * 40 // steps)

@@ -15,7 +15,7 @@ final AS (
         case_name, panel, workers, placement, repeat,
         min(step) AS step,
         avg(loss) AS loss,
-        any_value((SELECT max(place) FROM ranked)) AS of_all
+        any_value((SELECT max(place) FROM ranked)) AS panel_count
     FROM ranked
     WHERE place <= 12
     GROUP BY case_name, panel, workers, placement, repeat, if(steps <= 60, step, step * 60 // steps)

@@ -10,14 +10,14 @@ WITH rank_means AS (
 ranked AS (
     SELECT
         run_id, attempt,
-        count(*) OVER () AS of_all,
+        count(*) OVER () AS panel_count,
         row_number() OVER (ORDER BY max(step_ns_mean) / min(step_ns_mean) DESC, run_id) AS place
     FROM rank_means
     GROUP BY run_id, attempt
 ),
 shown_ranks AS (
     SELECT
-        rank_means.*, of_all,
+        rank_means.*, panel_count,
         if(2 * row_number() OVER by_mean > count(*) OVER of_run, 'slower', 'faster') AS half,
         CASE row_number() OVER by_mean WHEN count(*) OVER of_run THEN 'slowest' WHEN 1 THEN 'fastest' END AS extreme
     FROM rank_means
@@ -37,7 +37,7 @@ measured_runs AS (
 ),
 measured AS (
     SELECT
-        case_name, workers, placement, rank, half, extreme, of_all,
+        case_name, workers, placement, rank, half, extreme, panel_count,
         steps.step,
         steps.step_ns,
         steps.step - first_step AS position,
@@ -59,7 +59,7 @@ final AS (
         'rank ' || rank AS name,
         min(step) AS step,
         quantile_disc(step_ns, 0.5) / 1e6 AS rank_step_ms,
-        any_value(of_all) AS of_all
+        any_value(panel_count) AS panel_count
     FROM measured
     GROUP BY case_name, workers, placement, rank, half, extreme, if(steps <= 50, position, position * 50 // steps)
 )

@@ -13,7 +13,7 @@ compared AS (
 ranked AS (
     SELECT
         case_name, placement,
-        count(*) OVER () AS of_all,
+        count(*) OVER () AS panel_count,
         row_number() OVER (ORDER BY max(excess_of_step) DESC, case_name, placement) AS place
     FROM compared
     GROUP BY case_name, placement
@@ -43,6 +43,6 @@ SELECT
     excess_ms,
     times_slowest_share,
     if(is_straggler, 'straggler', 'as the others') AS judged,
-    of_all
+    panel_count
 FROM shown
 ORDER BY case_name, workers, placement, rank;

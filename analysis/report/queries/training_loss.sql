@@ -11,18 +11,18 @@ WITH last_losses AS (
     GROUP BY case_name
 ),
 ranked AS (
-    SELECT case_name, count(*) OVER () AS of_all, row_number() OVER (ORDER BY last_loss, case_name) AS place
+    SELECT case_name, count(*) OVER () AS panel_count, row_number() OVER (ORDER BY last_loss, case_name) AS place
     FROM last_losses
 ),
 training AS (
     SELECT
         first_runs.*,
-        of_all, dataset_size, training_steps.step, training_steps.end_ns, training_steps.loss, training_steps.nonfinite
+        panel_count, dataset_size, training_steps.step, training_steps.end_ns, training_steps.loss, training_steps.nonfinite
     FROM training_steps
     JOIN first_runs USING (session_id, run_id, attempt)
     JOIN ranked USING (case_name)
     JOIN runs USING (session_id, run_id, attempt)
-    WHERE session_id = $session_id AND (of_all <= 8 OR place <= 4 OR place > of_all - 4)
+    WHERE session_id = $session_id AND (panel_count <= 8 OR place <= 4 OR place > panel_count - 4)
 ),
 final AS (
     SELECT
@@ -31,7 +31,7 @@ final AS (
         (max(step) + 1) * any_value(examples_per_step) / any_value(dataset_size) AS epoch,
         max(end_ns) / 1e9 AS time_s,
         avg(loss) AS loss,
-        any_value(of_all) AS of_all
+        any_value(panel_count) AS panel_count
     FROM training
     GROUP BY
         case_name, workers, placement, repeat, nonfinite,

@@ -3,8 +3,8 @@
 -- cases: the 4 whose last value at their largest size is highest and the 4 lowest.
 SELECT
     case_name, workers, placement, repeat, step, validation_curves.epoch, time_s, value AS val_accuracy,
-    first_runs.metric, of_all
+    first_runs.metric, case_count AS panel_count
 FROM validation_curves(val_accuracy) AS validation_curves
 JOIN first_runs USING (session_id, case_name, workers, placement, repeat)
-WHERE session_id = $session_id AND (of_all <= 8 OR place <= 4 OR place > of_all - 4)
+WHERE session_id = $session_id AND (case_count <= 8 OR place <= 4 OR place > case_count - 4)
 ORDER BY case_name, workers, placement, step;

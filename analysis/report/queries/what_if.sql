@@ -3,7 +3,7 @@
 WITH ranked AS (
     SELECT
         case_name,
-        count(*) OVER () AS of_all,
+        count(*) OVER () AS panel_count,
         row_number() OVER (ORDER BY max(speedup) DESC, case_name) AS place
     FROM what_if
     WHERE session_id = $session_id
@@ -11,7 +11,7 @@ WITH ranked AS (
 ),
 networks AS (
     SELECT
-        case_name, of_all, placement, workers, nodes, threads, point_id, message_factor, bandwidth, is_bound, interval_over,
+        case_name, panel_count, placement, workers, nodes, threads, point_id, message_factor, bandwidth, is_bound, interval_over,
         repeats, rounds, speedup, speedup_lo, speedup_hi
     FROM what_if
     JOIN ranked USING (case_name)
@@ -19,7 +19,7 @@ networks AS (
 ),
 as_it_is AS (
     SELECT DISTINCT ON (point_id)
-        case_name, of_all, placement, workers, nodes, threads, point_id, 1.0 AS message_factor, 1.0 AS bandwidth,
+        case_name, panel_count, placement, workers, nodes, threads, point_id, 1.0 AS message_factor, 1.0 AS bandwidth,
         false AS is_bound, interval_over, repeats, rounds, 1.0 AS speedup
     FROM networks
 )

@@ -187,7 +187,7 @@ def test_no_colour_stands_for_two_values(read):
         of_section = {"machine": MACHINE, "target": TARGET}
         session = LAWS if name == "prediction" else of_section.get(CHARTS[name].section, GPUS)
         rows, cases = many(read[session].charts[name], 30)
-        if "of_all" in rows.columns:  # the query keeps as many as there are colours
+        if "panel_count" in rows.columns:  # the query keeps as many as there are colours
             rows = rows.filter(pl.col("case_name").is_in(cases[:8]))
         for unit in [unit for spec in views_of(name, rows, cases) for unit in units_of(spec)]:
             scale = encodings(unit).get("color", {}).get("scale", {})

@@ -371,7 +371,7 @@ def test_a_suite_that_there_is_not_is_an_error_that_names_those_that_are(results
 
 
 def test_throughputs_of_each_case_have_their_own_axis_and_ratios_share_one(histories):
-    rows = histories["nightly"].points.with_columns(of_all=1)
+    rows = histories["nightly"].points.with_columns(panel_count=1)
     drawn = charts._draw_throughput(rows, rows.get_column("panel").unique().to_list())
     scales = {label: view.to_dict().get("resolve", {}).get("scale") for label, view in drawn.views.items()}
     assert scales == {"over the first session with these settings": None, "examples/s": {"y": "independent"}}

@@ -65,7 +65,7 @@ def test_a_curve_ends_where_the_loss_is_first_not_finite(ask, name, bins):
     assert lengths == {"nowhere": bins, "tail": bins // 2 + 1, "every_other": 2, "everywhere": 1}
     ends = rows.filter(pl.col("loss").is_null()).select("case_name", "step").rows()
     assert sorted(ends) == [("every_other", 1), ("everywhere", 0), ("tail", 200)]
-    assert rows.get_column("of_all")[0] == 4
+    assert rows.get_column("panel_count")[0] == 4
 
 
 @pytest.mark.parametrize("name", ["loss", "training_loss"])

@@ -73,7 +73,7 @@ class _Panel:
 
 
 def _rows(comparison: ComparedSessions, kind: _Panel) -> pl.DataFrame:
-    """The rows of the cases that are drawn, if several sessions have the value; `of_all` counts all cases."""
+    """The rows of the cases that are drawn, if several sessions have the value; `panel_count` counts all cases."""
     rows = comparison.curves if kind.query == "compare_curves" else comparison.learning
     is_drawn = pl.col(kind.value).is_not_null()
     rows = rows.filter(is_drawn | pl.col("nonfinite") if kind.value == "loss" else is_drawn)
@@ -82,7 +82,9 @@ def _rows(comparison: ComparedSessions, kind: _Panel) -> pl.DataFrame:
     )
     rows = rows.filter(pl.col("panel").is_in(in_common.implode()))
     kept = _shown(distinct(rows, "panel"), comparison)
-    rows = rows.with_columns(pl.col("panel").n_unique().alias("of_all")).filter(pl.col("panel").is_in(kept))
+    rows = rows.with_columns(pl.col("panel").n_unique().alias("panel_count")).filter(
+        pl.col("panel").is_in(kept)
+    )
     order = pl.col("panel").replace_strict({panel: place for place, panel in enumerate(kept)}, default=None)
     empty = [name for name in rows.columns if rows.get_column(name).null_count() == rows.height]
     return rows.sort(order, maintain_order=True).drop([name for name in empty if name != kind.value])
@@ -240,7 +242,7 @@ def _nonfinite(rows: pl.DataFrame, field: str) -> str:
 
 def _note(rows: pl.DataFrame) -> str:
     """A note if panels were left out."""
-    kept, count = rows.get_column("panel").n_unique(), rows.get_column("of_all")[0]
+    kept, count = rows.get_column("panel").n_unique(), rows.get_column("panel_count")[0]
     if kept == count:
         return ""
     return f"Drawn: the {kept} of {count:,} cases whose throughput differs most; the table of ratios has all."

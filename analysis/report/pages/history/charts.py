@@ -55,7 +55,7 @@ def _figure(history: History, name: str, chart: Chart, has_value: pl.Expr) -> Ma
     rows = history.points.filter(has_value)
     if rows.is_empty():
         return Markup()
-    rows = rows.with_columns(pl.col("panel").n_unique().alias("of_all"))
+    rows = rows.with_columns(pl.col("panel").n_unique().alias("panel_count"))
     is_followed = pl.col("session_order").n_unique().over("panel") > 1
     rows = rows.filter(is_followed | ~is_followed.any())
     kept = _kept(rows)
@@ -95,7 +95,7 @@ def _draw_efficiency(rows: pl.DataFrame, _cases: Cases) -> Drawing:
 def _drawing(rows: pl.DataFrame, views: dict[str, _View]) -> Drawing:
     few = few_sizes(rows)
     shown = few.rows
-    kept, count = len(distinct(rows, "panel")), rows.get_column("of_all")[0]
+    kept, count = len(distinct(rows, "panel")), rows.get_column("panel_count")[0]
     others = f"Drawn: {kept:,} of {count:,} cases; the others ran in one session or changed less."
     left_out = others if kept < count else ""
     drawn = {}
