@@ -113,7 +113,7 @@ final AS (
         memory_limit_bytes,            -- measure.memory_limit_bytes, per rank; null: no limit
         -- free_share: headroom ÷ device_memory_bytes, or the unused share of a rank's limit if smaller; null: unknown
         end_of_share(least(headroom_bytes / device_memory_bytes, 1 - limited_bytes / memory_limit_bytes)) AS free_share,
-        is_growing,  -- whether a rank's memory keeps rising in every ok repeat; null: too few readings
+        is_growing,  -- whether a rank's memory keeps rising in every ok repeat with enough readings; null: too few
         -- growth_bytes_per_step: reliable rise of the memory floor of the fastest-growing rank, mean over ok repeats
         coalesce(steady_growth, growth_bytes_per_step) AS growth_bytes_per_step,
         -- growing_rank: fastest-growing rank, the smallest of equals; null: none

@@ -36,8 +36,6 @@ CREATE OR REPLACE MACRO fingerprint_difference(baseline_fingerprints, candidate_
         SELECT
             *,
             CASE
-                -- Only imports have it; for others its absence says that scalebench measured.
-                WHEN key = 'measured_by' THEN 'must_equal'
                 WHEN baseline IS NULL OR candidate IS NULL THEN 'worth_knowing'
                 ELSE fingerprint_class(key)
             END AS class

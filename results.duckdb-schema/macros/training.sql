@@ -2,7 +2,7 @@
 -- waits are unknown. DDP ranks meet in backward. FSDP ranks meet in forward to gather parameters, and their optimizer
 -- may wait for the gradient norm, so only data loading is the rank's own time.
 CREATE OR REPLACE MACRO before_wait_of(strategy, data, forward) AS (
-    CASE strategy WHEN 'ddp' THEN data + forward WHEN 'fsdp' THEN data END
+    CASE WHEN strategy = 'ddp' THEN data + forward WHEN strategy IN ('fsdp', 'fsdp1') THEN data END
 );
 
 -- Bytes of model, gradients and optimizer state if every rank holds all of them, from the number of parameters and the

@@ -115,6 +115,11 @@ def test_in_fsdp_a_rank_that_waits_for_data_is_found(rows):
     assert rows[1]["ratio"] == pytest.approx(1.5)
 
 
+@measured(_case(name="fsdp", strategy="fsdp1"), changed=_slower("fsdp.1x4", 4, 1, 4, 5, 6, phase="data"))
+def test_in_the_first_fsdp_too(rows):
+    assert [row["is_straggler"] for row in rows] == [False, True, False, False]
+
+
 @measured(
     _case(step_ms={8: STEP_MS}, ranks_per_node=4),
     changed=_slower("ddp.2x4", 4, slice(None), 9, 10, 11, node=1),

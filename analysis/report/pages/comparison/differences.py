@@ -22,9 +22,6 @@ MOST_FILES = 8
 MOST_CASES = 6
 """Cases that a line names; it counts the others."""
 
-_OF_IMPORTS = "measured_by"
-"""A key in the fingerprint of imported sessions; a session without it was measured by scalebench."""
-
 _SETTINGS = "settings of "
 """Prefix of the keys of queries/likeness.sql whose values are digests, one for each case and placement."""
 Values = tuple[str | None, ...]
@@ -46,9 +43,7 @@ def unlike(sessions: Sequence[ComparedSession]) -> list[Markup]:
     keys = dict.fromkeys(key for one in sessions for key in one.likeness)
     for key in keys:
         values = tuple(one.likeness.get(key) for one in sessions)
-        if None in values and key != _OF_IMPORTS:  # an unknown value may be equal
-            continue
-        if key.startswith(USER_FILE):
+        if None in values or key.startswith(USER_FILE):  # an unknown value may be equal
             continue
         if key == TRAINING_CODE:
             lines.append(_unlike_training_code(sessions, values))
