@@ -24,7 +24,7 @@ final AS (
         session_id, case_name, workers, placement, repeat, step, epoch, time_s,
         if(isfinite(value), value, NULL) AS value,  -- of the quantity; null if NaN or infinite
         place,  -- rank of the case by its last value at its largest size, smallest first
-        max(place) OVER (PARTITION BY session_id) AS case_count  -- number of cases of the session that have the quantity
+        max(place) OVER (PARTITION BY session_id) AS case_count  -- number of cases that have the quantity
     FROM ranked
 )
 SELECT * FROM final;

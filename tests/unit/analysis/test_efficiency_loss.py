@@ -70,7 +70,7 @@ OTHERS = {
     "pipeline_profiled": Planted(
         steps={1: ALONE, 2: _pair(("imbalance", "communication"), idle=50)}, strategy="pp", profiled="all"
     ),
-    "of_no_known_waits": Planted(steps={1: ALONE, 2: _pair(CAUSES)}, strategy="fsdp1", profiled="all"),
+    "of_no_known_waits": Planted(steps={1: ALONE, 2: _pair(CAUSES)}, strategy="mesh", profiled="all"),
     "one_side_profiled": Planted(steps={1: ALONE, 2: _pair(CAUSES)}, profiled=frozenset({2})),
     "two_to_four": Planted(
         steps={
