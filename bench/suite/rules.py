@@ -367,8 +367,8 @@ def _warmup(case: Case) -> Broken:
 def _impossible_in_torch(case: Case) -> Broken:
     """Combinations that torch cannot do: every run would raise, or silently do something else than its row says.
 
-    Each was tried. Conflicts of a strategy's own options are in the strategy's file (`conflicts`); those that depend on
-    the world size are checked when the plan is made (`misfit`)."""
+    Each was tried; docs/suites.md has the table. Conflicts of a strategy's own options are in the strategy's file
+    (`conflicts`); those that depend on the world size are checked when the plan is made (`misfit`)."""
     asked = strategies.Asked(train=case.train, measure=case.measure)
     for key, reason in strategies.conflicts(case.strategy.name, case.strategy.options, asked):
         yield ("strategy", key), reason
