@@ -18,7 +18,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
     kept = every[-_PANELS:]
     colours = alt.Scale(domain=list(_PARTS), range=theme.PROFILE[: len(_PARTS)])
     drawn = rows.filter(pl.col("panel").is_in(kept))
-    ranks = drawn.group_by("panel").agg(pl.col("rank").n_unique(), pl.col("panel_count").first())
+    ranks = drawn.group_by("panel").agg(pl.col("rank").n_unique(), pl.col("rank_count").first())
     height = 60 + 16 * max(ranks.get_column("rank").to_list())  # the same for all views
     views = {}
     for panel in kept:
@@ -47,7 +47,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
         if kept == every
         else f"Shown: the {len(kept)} largest of {len(every):,} placements; the data have all.",
         "Of more than 32 ranks only those with the most and the least exposed communication are drawn."
-        if (ranks.get_column("rank") < ranks.get_column("panel_count")).any()
+        if (ranks.get_column("rank") < ranks.get_column("rank_count")).any()
         else "",
     )
     return Drawing(views=views, choice="placement", note=note)

@@ -17,13 +17,13 @@ ranks AS (
     SELECT
         panel, rank,
         row_number() OVER (PARTITION BY panel ORDER BY sum(exposed_communication_ns), rank) AS place,
-        count(*) OVER (PARTITION BY panel) AS panel_count
+        count(*) OVER (PARTITION BY panel) AS rank_count
     FROM slices
     GROUP BY panel, rank
 ),
 states AS (
     SELECT
-        slices.*, panel_count,
+        slices.*, rank_count,
         greatest(compute_ns - (communication_ns - exposed_communication_ns), 0) AS compute_alone_ns,
         communication_ns - exposed_communication_ns AS hidden_ns,
         greatest(slice_ns - compute_ns - exposed_communication_ns, 0) AS other_ns,
@@ -35,7 +35,7 @@ states AS (
         END AS part_order
     FROM slices
     JOIN ranks USING (panel, rank)
-    WHERE place <= 16 OR place > panel_count - 16
+    WHERE place <= 16 OR place > rank_count - 16
 ),
 spans AS (
     SELECT
@@ -50,7 +50,7 @@ final AS (
         any_value(workers) AS workers,
         any_value(nodes) AS nodes,
         any_value(threads) AS threads,
-        any_value(panel_count) AS panel_count,
+        any_value(rank_count) AS rank_count,
         any_value(step) AS step,
         rank,
         part_order,
@@ -60,7 +60,7 @@ final AS (
     FROM spans
     GROUP BY panel, rank, part_order, span
 )
-SELECT panel, case_name, panel_count, step, rank, part, part_order, begin_ms, end_ms
+SELECT panel, case_name, rank_count, step, rank, part, part_order, begin_ms, end_ms
 FROM final
 WHERE part_order < 4 OR begin_ms = 0
 ORDER BY case_name, workers, nodes, threads, panel, rank, begin_ms;

@@ -42,7 +42,7 @@ def forest(comparison: ComparedSessions) -> Markup:
     rows = rows.with_columns(
         label.alias("label"),
         pl.col("verdict").fill_null("no verdict"),
-        pl.len().alias("panel_count"),
+        pl.len().alias("ratio_count"),
         *(pl.col(name).cast(pl.Float64) for name in ("ratio", "ratio_lo", "ratio_hi")),
     )
     kept = rows.top_k(MOST_ROWS, by=pl.col("ratio").log().abs()).get_column("label")
@@ -56,7 +56,7 @@ def forest(comparison: ComparedSessions) -> Markup:
         "ratio_lo",
         "ratio_hi",
         "verdict",
-        "panel_count",
+        "ratio_count",
     ]
     baseline, *others = flat_ids(comparison)
     sql = "\n\n".join(
@@ -107,7 +107,7 @@ def _draw(rows: pl.DataFrame, _: Cases) -> Drawing:
         x=alt.X("ratio_lo:Q", title=_TITLE, scale=scale), x2="ratio_hi:Q"
     )
     points = start.mark_point(size=90, filled=True, opacity=1).encode(x=x, shape=shape, tooltip=tooltip)
-    count = rows.get_column("panel_count")[0]
+    count = rows.get_column("ratio_count")[0]
     is_cut = any(
         (row["ratio_hi"] or 1) > high * 1.001 or (row["ratio_lo"] or 1) < low / 1.001
         for row in rows.to_dicts()
