@@ -1,7 +1,7 @@
 -- One row per case and placement that both sides ran: throughput of the candidate divided by that of the baseline, with
 -- its interval and verdict. A side is a session id or a list of ids. Verdict: `faster` or `slower` if the interval
 -- excludes 1, `same` if it lies within 1 ± margin, else `inconclusive`; null if a side has no ok repeat or was
--- oversubscribed. Cases match by name, workload, scaling and strategy.
+-- oversubscribed. Cases match by name, workload, scaling, strategy and axis.
 CREATE OR REPLACE MACRO compare(baseline_session, candidate_session, margin := 0.02, max_regression := 0.05) AS TABLE
 FROM compare_sides(
     baseline_session, NULL::VARCHAR, candidate_session, NULL::VARCHAR,
@@ -19,11 +19,11 @@ FROM compare_sides(
 
 -- One row per case and placement that both sides ran: throughput of the candidate divided by that of the baseline. A
 -- side is a session or a list of sessions, limited to one case unless that is null. Call `compare` or `compare_cases`
--- instead; this macro does their arithmetic. Cases match by name, workload, scaling and strategy; two cases given by
--- name match by workload alone; all need the same unit of throughput. Unit: the session if both sides have two or more
--- with an ok repeat, else the repeat. Interval: two-sided 95 %, null below two units on either side: Student's t on the
--- differences of ln(throughput) within rounds (of two cases of a session) or sessions (of two cases of several), or
--- Welch's t on the difference of means where the sides have no such blocks in common; `blocks` is then null.
+-- instead; this macro does their arithmetic. Cases match by name, workload, scaling, strategy and axis; two cases given
+-- by name match by workload and axis; all need the same unit of throughput. Unit: the session if both sides have two or
+-- more with an ok repeat, else the repeat. Interval: two-sided 95 %, null below two units on either side: Student's t
+-- on the differences of ln(throughput) within rounds (of two cases of a session) or sessions (of two cases of several),
+-- or Welch's t on the difference of means where the sides have no such blocks in common; `blocks` is then null.
 CREATE OR REPLACE MACRO compare_sides(
     baseline_session, only_baseline_case, candidate_session, only_candidate_case, margin := 0.02, max_regression := 0.05
 ) AS TABLE
