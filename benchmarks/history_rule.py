@@ -80,7 +80,7 @@ def made_up(connection: duckdb.DuckDBPyConnection, logs: np.ndarray) -> Iterator
     """During the block the database has runs with these ln(throughput), of shape (suites, sessions, repeats)."""
     suite, day, repeat = (index.ravel() for index in np.indices(logs.shape))
     session_id = np.char.add(np.char.add(suite.astype(str), "-"), day.astype(str))
-    columns_made = {
+    runs = {
         "suite": suite.astype(str),
         "day": day,
         "session_id": session_id,
@@ -89,7 +89,7 @@ def made_up(connection: duckdb.DuckDBPyConnection, logs: np.ndarray) -> Iterator
         "span_ns": (1e9 * np.exp(-logs.ravel())).astype(np.int64),
     }
     connection.begin()
-    connection.register("made_up", pa.table(columns_made))
+    connection.register("made_up", pa.table(runs))
     for table, columns in {"sessions": SESSION, "runs": RUN, "run_stats": STATS}.items():
         connection.execute(f"INSERT INTO {table} BY NAME SELECT DISTINCT {columns} FROM made_up")
     derive_and_diagnose(
