@@ -1,12 +1,13 @@
 -- One row per suite, case, placement and session that ran it: its figures, and their comparison with an earlier
--- session. A line of history is a case (with its workload, scaling and strategy) at a placement (threads count if they
--- are the axis), in one suite (quick or not, measured or imported) on one kind of device (cpu, cuda). Within a line, an
--- experiment is a set of points with equal settings and threads on the same device model. The previous session is the
--- last earlier one with an ok repeat in the same experiment. If there is none, it is the last such one in the line; the
--- two are then not comparable and there is no verdict. Facts that neither side has, as with imports, count as equal.
--- Intervals: two-sided 95 % over repeats; for the ratio Welch on the difference of mean ln(throughput), because two
--- sessions have no round in common; null below two repeats on either side. They do not include differences between
--- sessions (nodes, neighbours, temperature); with enough sessions, `usual_lo` and `usual_hi` show how large these are.
+-- session. A line of history is a case (with its workload, scaling, strategy, axis and unit of throughput) at a
+-- placement (threads count if they are the axis), in one suite (quick or not; measured, imported, published or MLPerf)
+-- on one kind of device (cpu, cuda). Within a line, an experiment is a set of points with equal settings and threads on
+-- the same device model. The previous session is the last earlier one with an ok repeat in the same experiment. If
+-- there is none, it is the last such one in the line; the two are then not comparable and there is no verdict. Facts
+-- that neither side has, as with imports, count as equal. Intervals: two-sided 95 % over repeats; for the ratio Welch
+-- on the difference of mean ln(throughput), because two sessions have no round in common; null below two repeats on
+-- either side. They do not include differences between sessions (nodes, neighbours, temperature); with enough sessions,
+-- `usual_lo` and `usual_hi` show how large these are.
 CREATE OR REPLACE VIEW history AS
 WITH ordered_sessions AS (
     SELECT
