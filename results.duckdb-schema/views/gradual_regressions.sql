@@ -8,14 +8,17 @@ CREATE OR REPLACE VIEW gradual_regressions AS
 WITH points AS (
     SELECT
         history.* EXCLUDE (ratio, ratio_lo, ratio_hi, usual_hi, holm_p),
-        ratio AS step_ratio, log_variance, stops_early,
-        max(CASE WHEN previous_session_id IS NULL OR NOT is_alike OR regression OR improvement THEN session_order END)
-            OVER (PARTITION BY suite, line, experiment ORDER BY session_order) AS reference_order
+        log_variance, stops_early,
+        throughput / lag(throughput) OVER so_far AS step_ratio,  -- not of history: oversubscribed rows are left out
+        coalesce(
+            max(session_order) FILTER (regression OR improvement) OVER so_far, min(session_order) OVER so_far
+        ) AS reference_order
     FROM history
     JOIN (
         SELECT session_id, case_name, nodes, ranks_per_node, threads, log_variance, stops_early FROM history_points
     ) AS moments USING (session_id, case_name, nodes, ranks_per_node, threads)
     WHERE repeats > 0 AND NOT history.oversubscribed
+    WINDOW so_far AS (PARTITION BY suite, line, experiment ORDER BY session_order)
 ),
 since_reference AS (
     SELECT

@@ -244,6 +244,18 @@ def test_losses_that_are_too_small_one_by_one_add_up(ask):
     assert last["usual_hi"] == pytest.approx(1.015**2.7166, rel=1e-3)
 
 
+@over_time(
+    [ddp(0.5, oversubscribed=frozenset({2}))],
+    *([ddp(1.015**day)] for day in range(4)),
+    [ddp(5.0, oversubscribed=frozenset({2}))],
+    *([ddp(1.015**day)] for day in range(4, 7)),
+)
+def test_sessions_with_more_ranks_than_slots_are_left_out_of_what_adds_up(ask):
+    *_, last = short(ask(GRADUAL))
+    assert (last["session_id"], last["reference_session_id"], last["sessions_since"]) == ("s08", "s01", 6)
+    assert last["ratio"] == pytest.approx(1.015**-6, rel=1e-6)
+
+
 @over_time([ddp()], *([ddp(1.2 * 1.015**day)] for day in range(7)))
 def test_losses_add_up_since_the_last_regression(ask):
     assert {row["session_id"] for row in short(ask("FROM regressions"))} == {"s01"}
