@@ -1,7 +1,7 @@
--- title: Slower, little by little
+-- title: Slower than some sessions ago
 -- severity: warning
--- meaning: No session was a regression, but many small losses add up: the same case with the same settings on the same
---   device model is certainly slower than some sessions ago.
+-- meaning: The same case with the same settings on the same device model is slower than some sessions ago, with no
+--   regression in between: small losses added up, or too few repeats hid a larger one.
 --
 -- Fires at every row of `gradual_regressions`: slower by more than 2 % than the first session of the experiment, or
 -- than its last regression or improvement, beyond what repeats and successive sessions vary. Four or more sessions must
@@ -24,8 +24,8 @@ SELECT
     1 - ratio AS cost,
     1 - ratio AS magnitude,
     format(
-        '{} {} at {}, but {}, {} sessions ago, gave {}: {:.3f}× [{:.3f}, {:.3f}]; no session in between was a '
-        'regression',
+        '{} {} at {}, but {}, {} comparable sessions ago, gave {}: {:.3f}× [{:.3f}, {:.3f}]; no regression of this '
+        'placement in between',
         number_text(throughput), throughput_unit, placement, reference_session_id, sessions_since,
         number_text(reference_throughput), ratio, ratio_lo, ratio_hi
     ) || coalesce('; the machine was busy with other work in ' || busy_in, '') AS evidence,

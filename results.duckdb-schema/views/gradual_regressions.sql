@@ -1,9 +1,9 @@
--- One row per case and placement of a session, newest first, that became slower little by little: by more than 2 % and
--- beyond noise since an earlier session of its experiment, although no session in between was a regression. That
--- reference is the latest of these: the first session of the experiment, the last regression, the last improvement. At
--- least two sessions lie between. Noise is that of repeats on both sides, and that of sessions: the ratios of
--- successive sessions since the reference, at least four, show how much these usually differ. Changes of code between
--- them count as such differences, so a finding is never due to them alone.
+-- One row per case and placement of a session, newest first, that is slower than in an earlier session of its
+-- experiment, by more than 2 % and beyond noise, with no regression in between: small losses added up, or a larger one
+-- was not certain at once, as after a single repeat. That reference is the latest of these: the first session of the
+-- experiment, the last regression, the last improvement. Oversubscribed sessions do not count. Noise is that of repeats
+-- on both sides, and that of sessions: the ratios of successive sessions since the reference, at least four, show how
+-- much these usually differ, with or without a change of code between them.
 CREATE OR REPLACE VIEW gradual_regressions AS
 WITH points AS (
     SELECT

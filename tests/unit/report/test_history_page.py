@@ -142,8 +142,18 @@ def headlines(stored):
 @loads(days(*({"ddp": {2: [10 * 1.015**day, 10.05 * 1.015**day, 10.1 * 1.015**day]}} for day in range(7))))
 def test_small_losses_that_add_up_are_in_the_headline(headlines):
     assert headlines[0] == (
-        "No change beyond 2 % is certain since session 6; little by little, ddp 1x2 trains 8.5 % fewer examples/s "
-        "than in session 1."
+        "No change beyond 2 % is certain since session 6; ddp 1x2 trains 8.5 % fewer examples/s than in session 1, "
+        "with no regression in between."
+    )
+
+
+@loads(
+    days(*[{"ddp": {2: [10.0, 10.05, 10.1]}}] * 12, {"ddp": {2: [10.0]}}, {"ddp": {2: [11.0, 11.05, 11.1]}})
+)
+def test_one_loss_that_a_single_repeat_hides_is_in_the_headline_too(headlines):
+    assert headlines[0] == (
+        "Single repeats do not show whether anything changed since session 13; ddp 1x2 trains 9.0 % fewer examples/s "
+        "than in session 1, with no regression in between."
     )
 
 

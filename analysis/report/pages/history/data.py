@@ -62,8 +62,8 @@ class History:
 
     @property
     def gradual_regressions(self) -> list[Row]:
-        """The rows of the newest session that became slower little by little, the largest loss first. Their ratios are
-        to the session `reference_order`."""
+        """The rows of the newest session in the view `gradual_regressions`, the largest loss first. Their ratios are to
+        the session `reference_order`."""
         rows = {(row["line"], row["placement"]): row for row in self.newest_rows}
         return [rows[loss["line"], loss["placement"]] | loss for loss in self.gradual_losses]
 

@@ -28,7 +28,7 @@ def sentences(history: History, name: Name = cell) -> list[str]:
 
 
 def headline(history: History, name: Name = cell) -> str:
-    """How the newest session differs from the one before, and what became slower little by little. Only regressions and
+    """How the newest session differs from the one before, and what is slower than long before. Only regressions and
     improvements are changes, see the view `history`, and placements without an ok repeat."""
     judged = history.judged
     if not judged:
@@ -52,11 +52,11 @@ def headline(history: History, name: Name = cell) -> str:
 
 
 def _gradual(history: History, unit: str, name: Name) -> Iterator[str]:
-    """A clause for each earlier session since which placements became slower little by little."""
+    """A clause for each earlier session than which placements are slower, with no regression in between."""
     losses = history.gradual_regressions
     for order in sorted({loss["reference_order"] for loss in losses}, reverse=True):
         rows = [loss for loss in losses if loss["reference_order"] == order]
-        yield f"little by little, {_group(rows, f'fewer {unit}', name)} than in session {order:,}"
+        yield f"{_group(rows, f'fewer {unit}', name)} than in session {order:,}, with no regression in between"
 
 
 def _busy(history: History) -> str:
