@@ -3,9 +3,10 @@
 -- meaning: The same case with the same settings on the same device model is slower than some sessions ago, with no
 --   regression in between: small losses added up, or too few repeats hid a larger one.
 --
--- Fires at every row of `gradual_regressions`: slower by more than 2 % than the first session of the experiment, or
--- than its last regression or improvement, beyond what repeats and successive sessions vary. Four or more sessions must
--- have followed that one. If the machine was busy with other work in one of the two sessions, the finding is likely.
+-- Fires at every row of `gradual_regressions`: slower by more than 2 % than the first session of the experiment,
+-- than its last regression or than the session after its last improvement, beyond what repeats and successive sessions
+-- vary. Four or more sessions must have followed that one. If the machine was busy with other work in one of the two
+-- sessions, the finding is likely.
 WITH with_busy AS (
     SELECT
         gradual_regressions.*,

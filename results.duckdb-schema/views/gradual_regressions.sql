@@ -1,18 +1,17 @@
 -- One row per case and placement of a session, newest first, that is slower than in an earlier session of its
 -- experiment, by more than 2 % and beyond noise, with no regression in between: small losses added up, or a larger one
 -- was not certain at once, as after a single repeat. That reference is the latest of these: the first session of the
--- experiment, the last regression, the last improvement. Oversubscribed sessions do not count. Noise is that of repeats
--- on both sides, and that of sessions: the ratios of successive sessions since the reference, at least four, show how
--- much these usually differ, with or without a change of code between them.
+-- experiment, the last regression, the one after the last improvement. (An improvement may have been fast by chance,
+-- and is no fair reference then.) Oversubscribed sessions do not count. Noise is that of repeats on both sides, and
+-- that of sessions: the ratios of successive sessions since the reference, at least four, show how much these usually
+-- differ, with or without a change of code between them.
 CREATE OR REPLACE VIEW gradual_regressions AS
 WITH points AS (
     SELECT
         history.* EXCLUDE (ratio, ratio_lo, ratio_hi, usual_hi, holm_p),
         log_variance, stops_early,
         throughput / lag(throughput) OVER so_far AS step_ratio,  -- not of history: oversubscribed rows are left out
-        coalesce(
-            max(session_order) FILTER (regression OR improvement) OVER so_far, min(session_order) OVER so_far
-        ) AS reference_order
+        lag(improvement, 1, true) OVER so_far AS follows_improvement  -- or is the first
     FROM history
     JOIN (
         SELECT session_id, case_name, nodes, ranks_per_node, threads, log_variance, stops_early FROM history_points
@@ -20,12 +19,19 @@ WITH points AS (
     WHERE repeats > 0 AND NOT history.oversubscribed
     WINDOW so_far AS (PARTITION BY suite, line, experiment ORDER BY session_order)
 ),
+with_reference AS (
+    SELECT
+        *,
+        max(session_order) FILTER (regression OR improvement OR follows_improvement)
+            OVER (PARTITION BY suite, line, experiment ORDER BY session_order) AS reference_order
+    FROM points
+),
 since_reference AS (
     SELECT
         *,
         count(*) FILTER (session_order > reference_order) OVER so_far AS steps,
         avg(ln(step_ratio) ** 2) FILTER (session_order > reference_order) OVER so_far AS mean_square
-    FROM points
+    FROM with_reference
     WINDOW so_far AS (PARTITION BY suite, line, experiment, reference_order ORDER BY session_order)
 ),
 compared AS (

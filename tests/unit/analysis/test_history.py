@@ -272,6 +272,19 @@ def test_an_improvement_begins_anew(ask):
     assert ask(GRADUAL) == []
 
 
+@over_time([ddp(1.3)], *([ddp(1.015**day)] for day in range(8)))
+def test_losses_add_up_since_the_session_after_an_improvement(ask):
+    assert {row["reference_session_id"] for row in short(ask(GRADUAL))} == {"s02"}
+
+
+@over_time(*([ddp(day)] for day in (1.0, 1.0, 1.0, 0.93, *[1.0] * 14)))
+def test_sessions_after_one_that_was_fast_by_chance_have_lost_nothing(ask):
+    assert ask("SELECT session_order FROM history WHERE improvement AND workers = 2") == [
+        {"session_order": 4}
+    ]
+    assert ask("FROM gradual_regressions") == []
+
+
 @over_time(*([ddp(day)] for day in (1.0, 1.015, 1.0, 1.015, 1.03, 1.015, 1.03)))
 def test_sessions_that_vary_as_much_have_lost_nothing_for_certain(ask):
     assert ask("FROM gradual_regressions") == []
