@@ -31,9 +31,9 @@ FOUND_TABLE = "findings"
 """Filled by the rules of diagnosis."""
 COMPARED_TABLES = ("fabric_fits", "matmul_rates", "history_points")
 """Tables whose rows of other sessions a view reads for its rows of one session."""
-PAIRED_VIEWS = frozenset({"regressions", "gradual_regressions"})
-"""These compare sessions with earlier ones: they are empty if there is only one session. Each row of a shipped rule
-that reads one is about one of its rows."""
+LEAST_SESSIONS = {"regressions": 2, "gradual_regressions": 5}
+"""View -> number of sessions of one suite below which it is empty. Each row of a shipped rule that reads one is about
+one of its rows."""
 _ERRORS_IN_DEFINITIONS = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
 _MACRO_NAME = re.compile(r"CREATE OR REPLACE MACRO (\w+)")
 

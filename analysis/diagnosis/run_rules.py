@@ -22,12 +22,14 @@ def find_in_sessions(hiding: Overlay, rules: Iterable[Rule]) -> None:
 
 def find_across_sessions(connection: duckdb.DuckDBPyConnection, rules: Iterable[Rule]) -> None:
     """Run the rules that compare sessions, on all sessions: a new or removed session may change what they find."""
-    ((has_pairs,),) = connection.execute("SELECT count(*) > 1 FROM sessions").fetchall()
+    query = "SELECT max(sessions) FROM (SELECT count(*) AS sessions FROM sessions GROUP BY suite)"
+    ((most_of_a_suite,),) = connection.execute(query).fetchall()
     for rule in rules:
         if compares_sessions(rule):
             _forget(connection, rule)
-            # Rules about regressions find nothing in a single session; planning them would take a tenth of the load.
-            if has_pairs or schema.PAIRED_VIEWS.isdisjoint(rule.reads()):
+            # Planning a rule about regressions takes a twentieth of the load, even if it can find nothing.
+            least = max(schema.LEAST_SESSIONS.get(view, 0) for view in rule.reads())
+            if (most_of_a_suite or 0) >= least:
                 _find(connection, rule, schema.FOUND_TABLE)
 
 

@@ -22,7 +22,7 @@ class History:
     """queries/history_sessions.sql, the newest first."""
     points: pl.DataFrame
     """queries/history.sql, the oldest session first; cases in the order of the newest session's suite."""
-    gradual_losses: Sequence[Row]
+    gradual_slowdowns: Sequence[Row]
     """queries/gradual_regressions.sql, for the newest session."""
 
     @property
@@ -65,7 +65,9 @@ class History:
         """The rows of the newest session in the view `gradual_regressions`, the largest loss first. Their ratios are to
         the session `reference_order`."""
         rows = {(row["line"], row["placement"]): row for row in self.newest_rows}
-        return [rows[loss["line"], loss["placement"]] | loss for loss in self.gradual_losses]
+        return [
+            rows[slowdown["line"], slowdown["placement"]] | slowdown for slowdown in self.gradual_slowdowns
+        ]
 
     @property
     def regressions(self) -> list[Row]:
@@ -95,5 +97,5 @@ def read(connection: duckdb.DuckDBPyConnection, suite: str) -> History:
         suite=suite,
         sessions=sessions,
         points=named_queries.by_suite(named_queries.frame(connection, "history", suite=suite), cases),
-        gradual_losses=named_queries.frame(connection, "gradual_regressions", newest).to_dicts(),
+        gradual_slowdowns=named_queries.frame(connection, "gradual_regressions", newest).to_dicts(),
     )
