@@ -58,7 +58,11 @@ def _sections(history: History, link: Link) -> Iterator[Section]:
         title="Regressions",
         content=regressions(found, link),
         folded=True,
-        answer=f"{len(found):,}, the last in session {found[0]['session_order']:,}" if found else "none",
+        answer=(
+            f"{len(found):,}, the last in session {found[0]['session_order']:,}"
+            if found
+            else "none from one session to the next"
+        ),
         printed=True,
     )
     yield Section(
