@@ -6,8 +6,8 @@ Twenty sessions of one placement: ln(throughput) differs between sessions and be
 last session is a tenth slower. Made-up runs go into a database with the project's own tables, and the view judges them.
 Prints a Markdown table with six shares: sessions 5 to 19 wrongly called slower; the same by the intervals over repeats
 alone, for comparison; sessions 2 to 4 wrongly called slower, for which repeats alone decide; last sessions rightly
-called slower; sessions 5 to 19 wrongly called slower little by little; of series in which every session is 1 % slower
-than the one before, those of which the 19th session is called so.
+called slower; sessions 5 to 19 that are gradual regressions, wrongly; and series whose 19th session is one, rightly:
+there, every session is 1 % slower than the one before.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def main() -> None:
         early = f"in sessions 2 to {FIRST_JUDGED - 1}"
         print(
             f"| between sessions | repeats | called slower | by repeats alone | {early} | a tenth slower is found "
-            "| little by little | 1 % a session is found |"
+            "| gradual regression | 1 % a session is found |"
         )
         print("| --- | --- | --- | --- | --- | --- | --- | --- |")
         for between in BETWEEN:

@@ -19,3 +19,13 @@ CREATE OR REPLACE MACRO newest_session(of_suite := NULL) AS (
     ORDER BY origin_of(imported) = 'published', created_at DESC, session_id DESC
     LIMIT 1
 );
+
+-- Names the compared sessions in which other work kept the machine busy, in words for a finding about the later one:
+-- `this session`, `that session`, `both sessions`. Null if there is none, or if it is unknown.
+CREATE OR REPLACE MACRO busy_in(is_busy, was_busy) AS (
+    CASE
+        WHEN is_busy AND was_busy THEN 'both sessions'
+        WHEN is_busy THEN 'this session'
+        WHEN was_busy THEN 'that session'
+    END
+);

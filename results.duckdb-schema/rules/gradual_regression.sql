@@ -10,11 +10,7 @@
 WITH with_busy AS (
     SELECT
         gradual_regressions.*,
-        CASE
-            WHEN now.is_busy AND earlier.is_busy THEN 'both sessions'
-            WHEN now.is_busy THEN 'this session'
-            WHEN earlier.is_busy THEN 'that session'
-        END AS busy_in
+        busy_in(now.is_busy, earlier.is_busy) AS busy_in
     FROM gradual_regressions
     LEFT JOIN other_work AS now ON now.session_id = gradual_regressions.session_id
     LEFT JOIN other_work AS earlier ON earlier.session_id = reference_session_id
@@ -22,7 +18,7 @@ WITH with_busy AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(busy_in IS NULL, 'shown', 'likely') AS certainty,
-    1 - ratio AS cost,
+    if(is_too_wide(ratio_lo, ratio_hi), NULL, 1 - ratio) AS cost,
     1 - ratio AS magnitude,
     format(
         '{} {} at {}, but {}, {} comparable sessions ago, gave {}: {:.3f}× [{:.3f}, {:.3f}]; no regression of this '

@@ -11,11 +11,7 @@
 WITH with_busy AS (
     SELECT
         regressions.*,
-        CASE
-            WHEN now.is_busy AND earlier.is_busy THEN 'both sessions'
-            WHEN now.is_busy THEN 'this session'
-            WHEN earlier.is_busy THEN 'that session'
-        END AS busy_in
+        busy_in(now.is_busy, earlier.is_busy) AS busy_in
     FROM regressions
     LEFT JOIN other_work AS now ON now.session_id = regressions.session_id
     LEFT JOIN other_work AS earlier ON earlier.session_id = previous_session_id

@@ -1,10 +1,10 @@
 -- One row per case and placement of a session, newest first, that is slower than in an earlier session of its
 -- experiment, by more than 2 % and beyond noise, with no regression in between: small losses added up, or a larger one
--- was not certain at once, as after a single repeat. That reference is the latest of these: the first session of the
--- experiment, the last regression, the one after the last improvement. (An improvement may have been fast by chance,
--- and is no fair reference then.) Oversubscribed sessions do not count. Noise is that of repeats on both sides, and
--- that of sessions: the ratios of successive sessions since the reference, at least four, show how much these usually
--- differ, with or without a change of code between them.
+-- was not certain at once, as after a single repeat. The earlier session, the reference, is the latest of these: the
+-- first session of the experiment, its last regression, the session after its last improvement, which may itself have
+-- been fast by chance. Oversubscribed sessions do not count. Noise is that of repeats on both sides, and that of
+-- sessions: the ratios of successive sessions since the reference, at least four, show how much these usually differ,
+-- with or without a change of code between them.
 CREATE OR REPLACE VIEW gradual_regressions AS
 WITH points AS (
     SELECT
@@ -41,6 +41,8 @@ compared AS (
         start.created_at AS reference_created_at,
         start.throughput AS reference_throughput,
         ln(points.throughput / start.throughput) AS log_ratio,
+        0.02 AS margin,  -- as in history
+        log_ratio - ln(1 - margin) AS above_limit,  -- below 0 it is slower by more
         sqrt(points.log_variance / points.repeats + start.log_variance / start.repeats) AS se,
         welch_df(
             points.log_variance / points.repeats, points.repeats, start.log_variance / start.repeats, start.repeats
@@ -60,7 +62,7 @@ with_p AS (
         *,
         t_quantile_for(df, is_stopped_early) * se AS half_width,
         t_quantile(usual_df) * usual_se AS usual_half_width,
-        greatest(p_not_below(log_ratio - ln(0.98), se, df), p_not_below(log_ratio - ln(0.98), usual_se, usual_df)) AS p
+        greatest(p_not_below(above_limit, se, df), p_not_below(above_limit, usual_se, usual_df)) AS p
     FROM compared
 ),
 with_steps AS (
@@ -90,6 +92,6 @@ final AS (
         exp(usual_half_width) AS usual_hi,  -- upper end of the ratios that are usual between two of these sessions
         corrected_p AS holm_p  -- one-sided, that the ratio is not below 1 - 2 %; Holm's correction over the session
     FROM with_holm
-    WHERE ratio_hi < 0.98 AND ratio * usual_hi < 0.98 AND corrected_p <= 0.05
+    WHERE ratio_hi < 1 - margin AND ratio * usual_hi < 1 - margin AND corrected_p <= 0.05
 )
 SELECT * FROM final ORDER BY created_at DESC, session_id, ratio;

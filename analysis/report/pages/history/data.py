@@ -22,8 +22,9 @@ class History:
     """queries/history_sessions.sql, the newest first."""
     points: pl.DataFrame
     """queries/history.sql, the oldest session first; cases in the order of the newest session's suite."""
-    gradual_slowdowns: Sequence[Row]
-    """queries/gradual_regressions.sql, for the newest session."""
+    gradual_regressions: Sequence[Row]
+    """The rows of the newest session in queries/gradual_regressions.sql, the slowest first. Their ratios are to the
+    session `reference_order`."""
 
     @property
     def newest(self) -> Row:
@@ -61,15 +62,6 @@ class History:
         return sorted(found, key=lambda row: row["ratio"], reverse=kind == "improvement")
 
     @property
-    def gradual_regressions(self) -> list[Row]:
-        """The rows of the newest session in the view `gradual_regressions`, the largest loss first. Their ratios are to
-        the session `reference_order`."""
-        rows = {(row["line"], row["placement"]): row for row in self.newest_rows}
-        return [
-            rows[slowdown["line"], slowdown["placement"]] | slowdown for slowdown in self.gradual_slowdowns
-        ]
-
-    @property
     def regressions(self) -> list[Row]:
         """Rows of regressions, the newest session first; in each session, the largest loss first."""
         found = self.points.filter("regression").sort(["session_order", "ratio"], descending=[True, False])
@@ -93,9 +85,12 @@ def read(connection: duckdb.DuckDBPyConnection, suite: str) -> History:
     sessions = named_queries.frame(connection, "history_sessions", suite=suite).to_dicts()
     newest = sessions[0]["session_id"]
     cases = named_queries.frame(connection, "cases", newest).get_column("case_name").to_list()
+    points = named_queries.by_suite(named_queries.frame(connection, "history", suite=suite), cases)
+    gradual = named_queries.frame(connection, "gradual_regressions", newest)
+    here = points.filter(pl.col("session_id") == newest).drop("ratio", "ratio_lo", "ratio_hi")
     return History(
         suite=suite,
         sessions=sessions,
-        points=named_queries.by_suite(named_queries.frame(connection, "history", suite=suite), cases),
-        gradual_slowdowns=named_queries.frame(connection, "gradual_regressions", newest).to_dicts(),
+        points=points,
+        gradual_regressions=gradual.join(here, on=["line", "placement"], maintain_order="left").to_dicts(),
     )

@@ -28,8 +28,8 @@ def sentences(history: History, name: Name = cell) -> list[str]:
 
 
 def headline(history: History, name: Name = cell) -> str:
-    """How the newest session differs from the one before, and what is slower than long before. Only regressions and
-    improvements are changes, see the view `history`, and placements without an ok repeat."""
+    """How the newest session differs from the one before, and which placements are slower than some sessions ago. Only
+    regressions and improvements are changes, see the view `history`, and placements without an ok repeat."""
     judged = history.judged
     if not judged:
         return _incomparable(history, name)
@@ -52,10 +52,10 @@ def headline(history: History, name: Name = cell) -> str:
 
 
 def _gradual(history: History, unit: str, name: Name) -> Iterator[str]:
-    """A clause for each earlier session than which placements are slower, with no regression in between."""
-    losses = history.gradual_regressions
-    for order in sorted({loss["reference_order"] for loss in losses}, reverse=True):
-        rows = [loss for loss in losses if loss["reference_order"] == order]
+    """A clause for each earlier session in which placements were faster, with no regression since."""
+    found = history.gradual_regressions
+    for order in sorted({row["reference_order"] for row in found}, reverse=True):
+        rows = [row for row in found if row["reference_order"] == order]
         yield f"{_group(rows, f'fewer {unit}', name)} than in session {order:,}, with no regression in between"
 
 
