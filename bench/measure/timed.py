@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any
 
@@ -18,9 +19,7 @@ def timed(operation: Callable[[], object], iterations: int, device: torch.device
 
     On CUDA, times are between events on the current stream, which are read only after the last call: the host never
     waits in between, so that launches hide behind the device's work."""
-    collects_garbage = gc.isenabled()
-    gc.disable()
-    try:
+    with no_garbage_collection():
         if device.type == "cuda":
             return _timed_by_events(operation, iterations, device)
         times = np.empty(iterations, np.int64)
@@ -29,6 +28,15 @@ def timed(operation: Callable[[], object], iterations: int, device: torch.device
             operation()
             times[iteration] = perf_counter_ns() - begun
         return times
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Python collects no garbage in the block: a collection would be part of some iteration's time."""
+    collects_garbage = gc.isenabled()
+    gc.disable()
+    try:
+        yield
     finally:
         if collects_garbage:
             gc.enable()

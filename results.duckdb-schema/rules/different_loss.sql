@@ -4,7 +4,8 @@
 --   workers train something else, and their speed is not comparable.
 --
 -- Fires if a repeat has the verdict `different` in loss_parity: within its first 20 steps, the loss differs by more
--- than rounding in this precision explains. With two such repeats it is shown, with one it is likely.
+-- than rounding in this precision explains, or is NaN or infinite on one side alone. With two such repeats it is shown,
+-- with one it is likely. A single repeat that is not finite is a finding of nonfinite_loss alone.
 WITH attempts AS (
     SELECT
         session_id, run_id, attempt,
@@ -23,6 +24,7 @@ places AS (
         session_id, case_name, nodes, ranks_per_node, threads, axis,
         count(*) AS repeats,
         count(*) FILTER (verdict = 'different') AS different,
+        count(*) FILTER (verdict = 'different' AND reason IS NULL) AS different_and_finite,
         any_value(baseline_placement) AS baseline_placement,
         any_value(precision) AS precision,
         any_value(compression) AS compression,
@@ -68,4 +70,4 @@ SELECT
     END AS options
 FROM places
 JOIN compared_cases USING (session_id, case_name)
-WHERE different > 0
+WHERE different >= 2 OR different_and_finite > 0

@@ -9,8 +9,8 @@ CREATE OR REPLACE VIEW gradual_regressions AS
 WITH points AS (
     SELECT
         history.* EXCLUDE (ratio, ratio_lo, ratio_hi, usual_hi, holm_p),
+        ratio AS step_ratio,
         log_variance, stops_early,
-        throughput / lag(throughput) OVER so_far AS step_ratio,  -- not of history: oversubscribed rows are left out
         lag(improvement, 1, true) OVER so_far AS follows_improvement  -- or is the first
     FROM history
     JOIN (

@@ -2,9 +2,10 @@
 -- session. A line of history is a case (with its workload, scaling, strategy, axis and unit of throughput) at a
 -- placement (threads count if they are the axis), in one suite (quick or not; measured, imported, published or MLPerf)
 -- on one kind of device (cpu, cuda). Within a line, an experiment is a set of points with equal settings and threads on
--- the same device model. The previous session is the last earlier one with an ok repeat in the same experiment. If
--- there is none, it is the last such one in the line; the two are then not comparable and there is no verdict. Facts
--- that neither side has, as with imports, count as equal. Intervals: two-sided 95 % over repeats; for the ratio Welch
+-- the same device model. The previous session is the last earlier one with an ok repeat in the same experiment, not
+-- oversubscribed. If there is none, it is the last oversubscribed one, or else the last one of the line with an ok
+-- repeat; the two are then not comparable and there is no verdict. Facts that neither side has, as with imports, count
+-- as equal. Intervals: two-sided 95 % over repeats; for the ratio Welch
 -- on the difference of mean ln(throughput), because two sessions have no round in common; null below two repeats on
 -- either side. They do not include differences between sessions (nodes, neighbours, temperature); with enough sessions,
 -- `usual_lo` and `usual_hi` show how large these are.
@@ -47,13 +48,16 @@ with_earlier AS (
     SELECT
         point, line_id, experiment_id,
         CASE WHEN repeats > 0 THEN point END AS this,
+        CASE WHEN NOT oversubscribed THEN this END AS comparable,
         coalesce(
-            lag(this IGNORE NULLS) OVER (PARTITION BY line_id, experiment_id ORDER BY session_order),
+            lag(comparable IGNORE NULLS) OVER same_experiment,
+            lag(this IGNORE NULLS) OVER same_experiment,
             lag(this IGNORE NULLS) OVER (PARTITION BY line_id ORDER BY session_order, threads)
         ) AS earlier,
         -- Only sessions in which the experiment is known; rows that are not ok have no settings.
         CASE WHEN repeats > 0 THEN min(session_order) OVER (PARTITION BY line_id, experiment_id) END AS began
     FROM points
+    WINDOW same_experiment AS (PARTITION BY line_id, experiment_id ORDER BY session_order)
 ),
 numbered AS (
     SELECT

@@ -23,7 +23,7 @@ from bench.measure.machine.bandwidth import OPS, algorithm_gbps, bus_factor
 from bench.measure.machine.free_memory import refuse_more_than_is_free
 from bench.measure.machine.speed import Machine, Rows
 from bench.measure.rank_tables import TABLES, UNKNOWN
-from bench.measure.timed import Times, timed
+from bench.measure.timed import Times, no_garbage_collection, timed
 
 _COPIES = 3
 """Copies of the largest message in a rank's memory: the message, its part, and the copy of gloo's reduce_scatter."""
@@ -90,13 +90,14 @@ def _timed_after_computation(operation: Callable[[], object], machine: Machine) 
     machine.barrier()
     stamps = np.empty((machine.iterations, 3), np.int64)
     cpu_ns = 0
-    for iteration in range(machine.iterations):
-        begun = perf_counter_ns()
-        compute()
-        called_cpu_ns, called = process_time_ns(), perf_counter_ns()
-        operation()
-        stamps[iteration] = begun, called, perf_counter_ns()
-        cpu_ns += process_time_ns() - called_cpu_ns
+    with no_garbage_collection():
+        for iteration in range(machine.iterations):
+            begun = perf_counter_ns()
+            compute()
+            called_cpu_ns, called = process_time_ns(), perf_counter_ns()
+            operation()
+            stamps[iteration] = begun, called, perf_counter_ns()
+            cpu_ns += process_time_ns() - called_cpu_ns
     computation_ns, times = np.diff(stamps).T
     return computation_ns, times, cpu_ns // machine.iterations
 

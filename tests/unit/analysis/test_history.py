@@ -326,6 +326,12 @@ def test_more_ranks_than_slots_are_never_judged(rows):
     assert (rows[1]["verdict"], rows[1]["regression"]) == (None, False)
 
 
+@over_time([ddp()], [ddp(5.0, oversubscribed=frozenset({2}))], [ddp(2.0)])
+def test_a_session_with_more_ranks_than_slots_hides_no_regression(rows):
+    assert [row["previous_session_id"] for row in rows] == [None, "s00", "s00"]
+    assert [row["regression"] for row in rows] == [False, False, True]
+
+
 @over_time(
     [Case(name="ddp", step_ms={8: REPEATS})],
     ([Case(name="ddp", step_ms={8: REPEATS})], {"suite": "other"}),
