@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bench.cli._options import given, resolve
+from bench.cli._options import given
+from bench.cli._suite_argument import resolve
 
 if TYPE_CHECKING:
     from bench.suite.models import ResolvedSuite

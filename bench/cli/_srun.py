@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from bench.cli._options import folders_read, given, resolve
+from bench.cli._options import given
+from bench.cli._suite_argument import folders_read, resolve
 
 _OPTIONS = ("image", "nodes", "gpus_per_node", "srun")
 

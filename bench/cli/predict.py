@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bench.cli._options import (
-    Finite,
-    SuiteOrCommand,
-    format_option,
-    options_named,
-    suite_argument,
-    suite_or_command,
-    timeout_option,
-)
+from bench.cli._options import Finite, format_option, options_named, timeout_option
 from bench.cli._output import say
+from bench.cli._suite_argument import SuiteOrCommand, suite_argument, suite_or_command
 from bench.common.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,17 +9,9 @@ from typing import Any
 import click
 
 from bench.cli import _complete
-from bench.cli._options import (
-    PERCENT,
-    Finite,
-    SuiteOrCommand,
-    check_suite_or_command,
-    format_option,
-    refuse,
-    suite_argument,
-    suite_options,
-)
+from bench.cli._options import PERCENT, Finite, format_option, refuse, suite_options
 from bench.cli._srun import step_options, take_step_options, through_srun
+from bench.cli._suite_argument import SuiteOrCommand, check_suite_or_command, suite_argument
 
 _OF_A_COMMAND = (
     *("scaling", "batch_per_rank", "global_batch", "examples_per_step", "step_optimizer"),

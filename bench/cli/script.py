@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from bench.cli import _complete
-from bench.cli._options import folders_read, given, resolve, suite_options
+from bench.cli._options import given, suite_options
+from bench.cli._suite_argument import folders_read, resolve
 
 _OF_SLURM = ("nodes", "gpus_per_node", "cpus_per_task", "time", "account", "partition", "sbatch")
 _NOT_IN_THE_STEP = (*_OF_SLURM, "scheduler", "images", "rounds", "session", "results")

@@ -7,15 +7,9 @@ from typing import Any
 
 import click
 
-from bench.cli._options import (
-    SuiteOrCommand,
-    format_option,
-    options_named,
-    suite_argument,
-    suite_or_command,
-    timeout_option,
-)
+from bench.cli._options import format_option, options_named, timeout_option
 from bench.cli._output import say
+from bench.cli._suite_argument import SuiteOrCommand, suite_argument, suite_or_command
 from bench.common.errors import InputError
 
 

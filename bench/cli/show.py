@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from bench.cli import _complete
-from bench.cli._options import format_option, options_named, resolve
+from bench.cli._options import format_option, options_named
+from bench.cli._suite_argument import resolve
 
 
 @click.command(name="show")

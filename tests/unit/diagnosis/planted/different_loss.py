@@ -34,7 +34,9 @@ def fires(results: Path) -> None:
         for repeat in range(2):
             rewrite_steps(folder, f"{case.name}.1x2.r{repeat}", {"loss": LOSS * (1 + drift)})
     for repeat in range(2):
-        rewrite_steps(folder, f"nan.1x2.r{repeat}", {"loss": np.where(np.arange(LOSS.size) < 6, LOSS, np.nan)})
+        rewrite_steps(
+            folder, f"nan.1x2.r{repeat}", {"loss": np.where(np.arange(LOSS.size) < 6, LOSS, np.nan)}
+        )
 
 
 def quiet(results: Path) -> None:
