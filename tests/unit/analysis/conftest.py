@@ -235,11 +235,24 @@ def _write_all(request: pytest.FixtureRequest, tests: Path, parameter: str, fold
 def stored_together(
     request: pytest.FixtureRequest, empty: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, dict[Write, str]]:
-    """A results folder, loaded, and the names of its sessions."""
+    """A results folder, loaded, and the names of its sessions. It also has the sessions that each module's function
+    `write_sessions` writes."""
     folder = Path(shutil.copytree(empty, tmp_path_factory.mktemp("together"), dirs_exist_ok=True))
-    names = _write_all(request, request.path.parent, "stored", folder)
+    tests = request.path.parent
+    names = _write_all(request, tests, "stored", folder)
+    modules = {item.path: getattr(item, "module", None) for item in request.session.items}
+    for path, module in modules.items():
+        if path.parent == tests and hasattr(module, "write_sessions"):
+            module.write_sessions(folder)
     assert load(folder).problems == ()
     return folder, names
+
+
+@pytest.fixture(scope="package")
+def shared(stored_together: tuple[Path, dict[Write, str]]) -> Path:
+    """The results folder with the sessions of all modules of a folder of tests. A module that has a function
+    `write_sessions(results)` adds its own, with names and suites that no other module has."""
+    return stored_together[0]
 
 
 class Stored(NamedTuple):

@@ -8,20 +8,24 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from analysis.loading.load import load
 from bench.cli import group
 from tests.factory import Case, make_session
 from tests.unit.diagnosis.planted import straggler
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder: Path = tmp_path_factory.mktemp("answers")
-    straggler.fires(folder)
-    make_session(folder, [Case(name="alone", step_ms={1: 9.0})], session_id="alone")
-    make_session(folder, [Case(name="ddp", step_ms={1: 10.0, 2: 8.0})], session_id="two")
-    load(folder)
-    return folder
+def write_sessions(results: Path) -> None:
+    straggler.fires(results)
+    make_session(results, [Case(name="alone", step_ms={1: 9.0})], session_id="alone", suite="alone")
+    make_session(results, [Case(name="ddp", step_ms={1: 10.0, 2: 8.0})], session_id="two", suite="two")
+
+
+PLANTED = "20261121T014925Z-smoke-3f9a"
+"""The session of the straggler."""
+
+
+@pytest.fixture
+def results(shared: Path) -> Path:
+    return shared
 
 
 def lines(results: Path, *words: str) -> list[str]:
@@ -33,17 +37,9 @@ def lines(results: Path, *words: str) -> list[str]:
     return found
 
 
-def planted(results: Path) -> str:
-    return next(
-        path.parent.name
-        for path in results.glob("*/session.json")
-        if path.parent.name not in ("alone", "two")
-    )
-
-
 def test_the_slow_rank_is_named_with_the_time_that_others_wait(results: Path) -> None:
-    said = " ".join(lines(results, "slow-ranks", planted(results)))
-    rows = json.loads("\n".join(lines(results, "slow-ranks", planted(results), "--json")))
+    said = " ".join(lines(results, "slow-ranks", PLANTED))
+    rows = json.loads("\n".join(lines(results, "slow-ranks", PLANTED, "--json")))
     (slow,) = [row for row in rows if row["is_straggler"]]
     assert f"Rank {slow['rank']} of {slow['case_name']} {slow['placement']} is slow: the others wait " in said
     assert lines(results, "slow-ranks", "alone") == [
@@ -52,8 +48,8 @@ def test_the_slow_rank_is_named_with_the_time_that_others_wait(results: Path) ->
 
 
 def test_findings_have_evidence_and_advice_and_are_all_there(results: Path) -> None:
-    said = " ".join(" ".join(lines(results, "findings", planted(results))).split())
-    rows = json.loads("\n".join(lines(results, "findings", planted(results), "--json")))
+    said = " ".join(" ".join(lines(results, "findings", PLANTED)).split())
+    rows = json.loads("\n".join(lines(results, "findings", PLANTED, "--json")))
     assert "straggler" in {row["finding"] for row in rows}
     for row in rows:
         assert f"{row['severity']}: {row['title']}" in said

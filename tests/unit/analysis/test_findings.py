@@ -13,7 +13,6 @@ from analysis import summary
 from analysis.database import connections
 from analysis.diagnosis import findings
 from analysis.diagnosis.advice import any_certain, first_advice
-from analysis.loading.load import load
 from bench.cli.summary import command
 from tests.factory import Case, make_session
 
@@ -21,17 +20,18 @@ SLOWER = {1: [10.0, 10.1, 10.2], 2: [15.0, 15.1, 15.2], 4: [14.0, 14.1, 14.2]}
 SCALES = {1: [10.0, 10.1, 10.2], 2: [5.0, 5.05, 5.1]}
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("results")
+def write_sessions(results: Path) -> None:
     crowded = Case(name="c", step_ms={1: 10.0, 4: 9.0}, oversubscribed=frozenset({4}))
     cases = [Case(name="a", step_ms=SLOWER), Case(name="b", step_ms=SLOWER), crowded]
-    make_session(folder, cases, session_id="slow")
-    make_session(folder, [Case(name="[red]a", step_ms=SLOWER)], session_id="odd's")
-    make_session(folder, [Case(name="a", step_ms=SCALES, steps=40)], session_id="fine")
-    make_session(folder, [Case(name="a", step_ms={1: 10.0, 2: 8.0, 8: 40.0}, batch=4)], session_id="few")
-    load(folder)
-    return folder
+    make_session(results, cases, session_id="slow")
+    make_session(results, [Case(name="[red]a", step_ms=SLOWER)], session_id="odd's")
+    make_session(results, [Case(name="a", step_ms=SCALES, steps=40)], session_id="fine")
+    make_session(results, [Case(name="a", step_ms={1: 10.0, 2: 8.0, 8: 40.0}, batch=4)], session_id="few")
+
+
+@pytest.fixture
+def results(shared: Path) -> Path:
+    return shared
 
 
 def found(results: Path, session_id: str) -> list[findings.Row]:

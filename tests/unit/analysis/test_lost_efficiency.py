@@ -9,9 +9,9 @@ import pytest
 from analysis import summary
 from analysis.database import connections
 from analysis.database.rows import session_rows
-from analysis.loading.load import load
 from analysis.wording import lost_efficiency
-from tests.factory import Case, make_session
+from tests.factory import Case
+from tests.unit.analysis.conftest import stored_as
 
 KEYS = {"case_name": "ddp", "nodes": 1, "ranks_per_node": 4, "threads": 1}
 POINT = KEYS | {
@@ -114,18 +114,21 @@ def test_of_what_was_timed_elsewhere_nothing_is_explained():
     assert lines(terms(None, data=0.0, communication=None, remainder=0.4))[1].endswith(": not explained 40 %")
 
 
-def test_of_many_cases_those_that_lose_most_have_a_line(results):
-    cases = [Case(name=f"c{n}", step_ms={1: 10.0, 2: 10.0 - n, 4: 9.0 - n}, repeats=1) for n in range(7)]
-    make_session(results, [*cases, Case(name="scales", step_ms={1: 8.0, 2: 4.0}, repeats=1)], session_id="s")
-    load(results)
-    with connections.reader(results) as connection:
-        points, losses = (session_rows(connection, view, "s") for view in ("scaling", "efficiency_loss"))
+@stored_as(
+    *(Case(name=f"c{n}", step_ms={1: 10.0, 2: 10.0 - n, 4: 9.0 - n}, repeats=1) for n in range(7)),
+    Case(name="scales", step_ms={1: 8.0, 2: 4.0}, repeats=1),
+)
+def test_of_many_cases_those_that_lose_most_have_a_line(stored):
+    with connections.reader(stored.results) as connection:
+        points, losses = (
+            session_rows(connection, view, stored.session_id) for view in ("scaling", "efficiency_loss")
+        )
     head, *shown, last = lost_efficiency.lines(points, losses, [])
     assert head == "Where the efficiency went"
     assert [line.split(" loses ")[0] for line in shown] == [f"  c{n} on 4 ranks" for n in range(6)]
     assert shown[0].startswith("  c0 on 4 ranks loses 72 %: ")
     assert last == "  and 2 more cases, more efficient by their points"
-    rows = json.loads(json.dumps(summary.answer(results, "s")["efficiency_loss"], allow_nan=False))
+    rows = json.loads(json.dumps(summary.answer(*stored)["efficiency_loss"], allow_nan=False))
     assert sum(row["share"] or 0 for row in rows if row["case_name"] == "c0" and row["workers"] == 4) == (
         pytest.approx(1 - 10 / 36)
     )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.database import connections
-from analysis.loading.load import load
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import ask
 
 NOISE = {"fsdp": (1.0, 1.01, 0.99, 1.0), "tp": (1.0, 0.99, 1.01, 1.01), "pp": (1.01, 1.0, 1.0, 0.98)}
 STEP_MS = {"fsdp": 20.0, "tp": 25.0, "pp": 40.0}
@@ -21,9 +21,7 @@ def times(name: str) -> list[float]:
     return [STEP_MS[name] * one for one in NOISE[name]]
 
 
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    results = tmp_path_factory.mktemp("results")
+def write_sessions(results: Path) -> None:
     make_session(
         results,
         [
@@ -34,17 +32,20 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
             Case(name="one_rank", strategy="single", step_ms={1: 1.0}, scaling="none", repeats=4, **LM),
             Case(name="shared", strategy="tp", step_ms={4: 1.0}, repeats=4, oversubscribed=frozenset({4}), **LM),
         ],
+        session_id="mesh", suite="mesh",
     )  # fmt: skip
     make_session(
         results,
         [Case(name=name, strategy=name, step_ms={4: 20.0}, repeats=2, **LM) for name in ("ddp", "fsdp")],
-        session_id="20261121T014925Z-nomesh-3f9b",
+        session_id="nomesh",
+        suite="nomesh",
     )
-    load(results)
-    with connections.reader(results) as connection:
-        found = connection.execute("FROM mesh_comparison").fetchall()
-        names = [column[0] for column in connection.description or ()]
-    return {row["case_name"]: row for row in (dict(zip(names, one, strict=True)) for one in found)}
+
+
+@pytest.fixture(scope="module")
+def rows(shared: Path) -> dict[str, dict[str, Any]]:
+    found = ask(shared, "FROM mesh_comparison WHERE session_id IN ('mesh', 'nomesh')")
+    return {row["case_name"]: row for row in found}
 
 
 def test_only_cases_that_train_the_same_on_the_same_ranks_are_compared(rows: Any) -> None:

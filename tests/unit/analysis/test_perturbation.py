@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from analysis import summary
 from analysis.database import connections
-from analysis.loading.load import load
 from analysis.report.pages.session_data import read
 from analysis.report.sections.overhead_table import perturbation as shown_on_the_page
 from analysis.wording import recorder_overhead
 from tests.factory import Case, make_session
 from tests.selfcheck_rows import add_selfcheck
-from tests.unit.analysis.conftest import ask
+from tests.unit.analysis.conftest import Stored
 from tests.unit.report.test_session_page import rows_of, words
 
+SESSION = "perturbation"
 BARE_MS = 10.0
 
 
@@ -26,10 +27,8 @@ def added_us(pair: int, rank: int) -> float:
     return 20 + 7 * pair + (5 if rank else -5)
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
+def write_sessions(results: Path) -> None:
     """`found` has 11 pairs at 2 ranks and 4 at 1; the other cases have no such steps."""
-    results = tmp_path_factory.mktemp("results")
     folder = make_session(
         results,
         [
@@ -39,15 +38,23 @@ def results(tmp_path_factory):
             Case(name="late", step_ms={1: 20.0}, statuses={(1, 0): "failed"}),
             Case(name="broken", step_ms={1: 20.0}, statuses={(1, 0): "failed", (1, 1): "failed", (1, 2): "failed"}),
         ],
+        session_id=SESSION,
+        suite=SESSION,
     )  # fmt: skip
     add_selfcheck(folder / "found.1x2.r0", pairs=11, bare_ms=BARE_MS, added_us=added_us)
     add_selfcheck(folder / "found.1x1.r0", pairs=4, bare_ms=BARE_MS, added_us=lambda pair, rank: -3.0)
-    load(results)
-    return results
 
 
-def test_what_measuring_adds_is_the_median_over_pairs_of_means_over_ranks(results):
-    (row,) = ask(results, "FROM perturbation WHERE case_name = 'found' AND workers = 2")
+@pytest.fixture
+def stored(shared):
+    return Stored(shared, SESSION)
+
+
+AT_2 = "FROM perturbation WHERE session_id = $session AND case_name = 'found' AND workers = 2"
+
+
+def test_what_measuring_adds_is_the_median_over_pairs_of_means_over_ranks(stored):
+    (row,) = stored.ask(AT_2)
     assert (row["pairs"], row["steps"], row["bare_step_ms"]) == (11, 22, BARE_MS)
     assert row["difference_us"] == pytest.approx(20 + 7 * 5)
     assert row["instrumented_step_ms"] == pytest.approx(BARE_MS + 0.055)
@@ -55,22 +62,23 @@ def test_what_measuring_adds_is_the_median_over_pairs_of_means_over_ranks(result
     assert row["left_out"] is None
 
 
-def test_its_interval_lies_between_two_of_the_pairs_differences(results):
-    (row,) = ask(results, "FROM perturbation WHERE case_name = 'found' AND workers = 2")
+def test_its_interval_lies_between_two_of_the_pairs_differences(stored):
+    (row,) = stored.ask(AT_2)
     # of 11 sorted values, the second and the tenth enclose the median with 98.8 %, the third and the ninth with 93.5
     # %
     assert (row["difference_us_lo"], row["difference_us_hi"]) == pytest.approx((20 + 7, 20 + 7 * 9))
     assert (row["share_lo"], row["share_hi"]) == pytest.approx((0.0027, 0.0083))
 
 
-def test_too_few_pairs_have_a_figure_and_no_interval(results):
-    (row,) = ask(results, "FROM perturbation WHERE case_name = 'found' AND workers = 1")
+def test_too_few_pairs_have_a_figure_and_no_interval(stored):
+    (row,) = stored.ask(AT_2.replace("workers = 2", "workers = 1"))
     assert (row["pairs"], row["difference_us"]) == (4, pytest.approx(-3.0))
     assert (row["difference_us_lo"], row["difference_us_hi"], row["share_lo"]) == (None, None, None)
 
 
-def test_where_nothing_was_measured_everything_is_null_but_the_reason(results):
-    rows = {row["case_name"]: row for row in ask(results, "FROM perturbation WHERE pairs = 0")}
+def test_where_nothing_was_measured_everything_is_null_but_the_reason(stored):
+    nothing = stored.ask("FROM perturbation WHERE session_id = $session AND pairs = 0")
+    rows = {row["case_name"]: row for row in nothing}
     assert {name: row["left_out"] for name, row in rows.items()} == {
         "late": "first repeat not ok", "off": "switched off", "short": "too short"
     }  # fmt: skip
@@ -78,9 +86,10 @@ def test_where_nothing_was_measured_everything_is_null_but_the_reason(results):
         assert {row[name] for name in row if name.endswith(("_ms", "_us", "_lo", "_hi"))} == {None}
 
 
-def test_these_steps_are_in_no_other_figure(results):
-    counts = ask(results, "SELECT DISTINCT measured_steps FROM run_summary WHERE case_name = 'found'")
-    kinds = ask(results, "SELECT DISTINCT kind FROM steps ORDER BY kind")
+def test_these_steps_are_in_no_other_figure(stored):
+    found = "WHERE session_id = $session AND case_name = 'found'"
+    counts = stored.ask(f"SELECT DISTINCT measured_steps FROM run_summary {found}")
+    kinds = stored.ask("SELECT DISTINCT kind FROM steps WHERE session_id = $session ORDER BY kind")
     assert counts == [{"measured_steps": 10}]
     assert [row["kind"] for row in kinds] == ["measured", "warmup"]
 
@@ -88,20 +97,20 @@ def test_these_steps_are_in_no_other_figure(results):
 SAID = "Cost of measuring: 55.0 µs a step [27.0, 83.0], 0.550 % of 10.0 ms (found 1x2)."
 
 
-def test_a_session_ends_with_what_measuring_cost_and_json_has_all_rows(results):
+def test_a_session_ends_with_what_measuring_cost_and_json_has_all_rows(stored):
     out = Console(file=io.StringIO(), width=200)
-    summary.show(results, out=out)
+    summary.show(*stored, out=out)
     assert SAID in out.file.getvalue().splitlines()
-    rows = summary.answer(results, "20261121T014925Z-smoke-3f9a")["perturbation"]
+    rows = summary.answer(*stored)["perturbation"]
     assert [(row["case_name"], row["workers"], row["pairs"]) for row in rows] == [
         ("found", 1, 4), ("found", 2, 11), ("off", 1, 0), ("short", 1, 0), ("late", 1, 0)
     ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def page(results):
-    with connections.reader(results) as connection:
-        return shown_on_the_page(read(connection, "20261121T014925Z-smoke-3f9a").rows("perturbation"))
+def page(shared):
+    with connections.reader(shared) as connection:
+        return shown_on_the_page(read(connection, SESSION).rows("perturbation"))
 
 
 def test_the_page_has_a_row_for_each_size_of_which_it_was_measured(page):

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from analysis.database import connections
-from analysis.loading.load import load
 from tests.factory import Case, make_session
 from tests.pipeline_rows import add_pipeline_steps
+from tests.unit.analysis.conftest import ask
 
 MESH = {"tp": 2, "pp": 2, "schedule": "1f1b", "stages_per_rank": None}
 
 
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Mapping[str, Any]]:
-    """Rows of the table by case and position."""
-    results = tmp_path_factory.mktemp("results")
+def write_sessions(results: Path) -> None:
     cases = [
         Case(name="pp", strategy="pp", strategy_options={"schedule": "1f1b"}, step_ms={4: 20.0}, repeats=3,
              accumulate=8),
@@ -29,7 +26,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Mapp
         Case(name="mesh", strategy="mesh", strategy_options=MESH, step_ms={8: 20.0}, repeats=1, accumulate=4),
         Case(name="ddp", step_ms={4: 20.0}, repeats=1),
     ]  # fmt: skip
-    folder = make_session(results, cases)
+    folder = make_session(results, cases, session_id="pipeline", suite="pipeline")
     for repeat, more in enumerate((0.0, 0.01, 0.02)):
         shares = tuple(share + more for share in (0.1, 0.2, 0.3, 0.4))
         add_pipeline_steps(folder / f"pp.1x4.r{repeat}", pipeline_ms=10.0, idle_share=shares)
@@ -39,12 +36,13 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Mapp
     add_pipeline_steps(
         folder / "mesh.1x8.r0", pipeline_ms=10.0, idle_share=(0.1, 0.1, 0.3, 0.3, 0.2, 0.2, 0.5, 0.5)
     )
-    load(results)
-    with connections.reader(results) as connection:
-        found = connection.execute("FROM pipeline_idle").fetchall()
-        names = [column[0] for column in connection.description or ()]
-    records = [dict(zip(names, row, strict=True)) for row in found]
-    return {(row["case_name"], row["position"]): row for row in records}
+
+
+@pytest.fixture(scope="module")
+def rows(shared: Path) -> dict[tuple[str, int], Mapping[str, Any]]:
+    """Rows of the table by case and position."""
+    found = ask(shared, "FROM pipeline_idle WHERE session_id = 'pipeline'")
+    return {(row["case_name"], row["position"]): row for row in found}
 
 
 def test_a_position_has_the_mean_over_repeats_with_students_interval(rows: Any) -> None:

@@ -14,12 +14,12 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 
 from analysis import summary
-from analysis.loading.load import load
 from analysis.tables.line_breaks import distinct, wrapped, wrapped_command
 from bench.plan.world_sizes import obstacle
 from bench.records.run_spec import Slots
 from bench.records.skip_reason import OVERSUBSCRIBE_HINT, common
-from tests.factory import Case, make_session
+from tests.factory import Case
+from tests.unit.analysis.conftest import Stored, stored_as
 
 STEM = "language_model_of_124_million_parameters"
 AWKWARD = [
@@ -37,18 +37,13 @@ AWKWARD = [
 ]
 
 
-@pytest.fixture(scope="module")
-def awkward(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("awkward") / "results"
-    make_session(folder, AWKWARD, session_id="s")
-    load(folder)
-    return folder
+awkward = stored_as(*AWKWARD)
 
 
-def shown(results: Path, width: int, **options: bool) -> list[str]:
+def shown(stored: Stored, width: int, **options: bool) -> list[str]:
     out = Console(width=width, color_system=None, force_terminal=False)
     with out.capture() as captured:
-        summary.show(results, out=out, **options)
+        summary.show(*stored, out=out, **options)
     return captured.get().splitlines()
 
 
@@ -61,14 +56,16 @@ def tables(lines: list[str]) -> Iterator[list[str]]:
             yield rest[:end]
 
 
+@awkward
 @pytest.mark.parametrize("width", [72, 80, 100, 120, 160])
 @pytest.mark.parametrize("options", [{}, {"wide": True, "every_run": True}])
-def test_no_line_is_wider_than_the_terminal(awkward: Path, width: int, options: dict[str, bool]) -> None:
-    assert max(map(cell_len, shown(awkward, width, **options))) <= width
+def test_no_line_is_wider_than_the_terminal(stored: Stored, width: int, options: dict[str, bool]) -> None:
+    assert max(map(cell_len, shown(stored, width, **options))) <= width
 
 
-def test_at_80_columns_the_table_is_in_one_piece_and_no_two_rows_look_alike(awkward: Path) -> None:
-    lines = shown(awkward, 80)
+@awkward
+def test_at_80_columns_the_table_is_in_one_piece_and_no_two_rows_look_alike(stored: Stored) -> None:
+    lines = shown(stored, 80)
     headings = [heading.removesuffix(" [95 %]") for heading in re.split(r"  +", lines[1])]
     assert headings == ["case", "ranks", "examples/s", "speedup", "efficiency %", "verdict"]
     (rows,) = tables(lines)
@@ -78,48 +75,38 @@ def test_at_80_columns_the_table_is_in_one_piece_and_no_two_rows_look_alike(awkw
     assert any("16 (2x8)" in row for row in rows)
 
 
-def test_a_size_that_nothing_is_compared_with_has_neither_speedup_nor_efficiency(awkward: Path) -> None:
+@awkward
+def test_a_size_that_nothing_is_compared_with_has_neither_speedup_nor_efficiency(stored: Stored) -> None:
     for options in ({}, {"wide": True}):
-        row = next(line for line in shown(awkward, 300, **options) if line.startswith("alone"))
+        row = next(line for line in shown(stored, 300, **options) if line.startswith("alone"))
         assert "2.00" not in row
         assert "100 %" not in row
 
 
-def test_words_are_whole_at_80_columns(awkward: Path) -> None:
+@awkward
+def test_words_are_whole_at_80_columns(stored: Stored) -> None:
     def words(lines: list[str]) -> set[str]:
         return {word for line in lines for word in line.split() if "…" not in word and STEM not in word}
 
-    lines = shown(awkward, 80)
+    lines = shown(stored, 80)
     sentences = lines[next(place for place, line in enumerate(lines) if line.startswith("a 1x2:")) :]
-    assert words(sentences) - {"\\"} <= words(shown(awkward, 1000))
+    assert words(sentences) - {"\\"} <= words(shown(stored, 1000))
 
 
-def test_more_columns_have_more_intervals_and_digits(awkward: Path) -> None:
-    headings = [shown(awkward, width)[1] for width in (80, 160)]
+@awkward
+def test_more_columns_have_more_intervals_and_digits(stored: Stored) -> None:
+    headings = [shown(stored, width)[1] for width in (80, 160)]
     assert "examples/s [95 %]" not in headings[0]
     assert "examples/s [95 %]" in headings[1]
 
 
-def test_sizes_that_need_more_slots_share_a_line_and_leave_the_table(tmp_path: Path) -> None:
-    slots = Slots(nodes=1, slots_per_node=2, cpus_per_node=2, device_type="cpu")
-    sizes = (4, 8, 16)
-    skipped = {(size, repeat): "skipped" for size in sizes for repeat in range(3)}
-    step_ms = dict.fromkeys((1, 2, *sizes), 10.0)
-    cases = [Case(name=name, step_ms=step_ms, statuses=skipped, ranks_per_node=16) for name in ("a", "b")]
-    make_session(tmp_path, cases, session_id="s")
-    give_reasons(tmp_path / "s", slots)
-    load(tmp_path)
-    lines = shown(tmp_path, 80)
-    (rows,) = tables(lines)
-    assert [row.split()[:2] for row in rows] == [["a", "1"], ["a", "2"], ["b", "1"], ["b", "2"]]
-    said = " ".join(lines)
-    assert "18 skipped: they need more than 2 slots; --oversubscribe runs them" in said
-    assert said.count("skipped") == 1
-    assert " ".join(shown(tmp_path, 80, wide=True)).count("3 skipped") == 6
+SIZES = (4, 8, 16)
+SKIPPED = {(size, repeat): "skipped" for size in SIZES for repeat in range(3)}
 
 
-def give_reasons(session: Path, slots: Slots) -> None:
+def give_reasons(session: Path) -> None:
     """Write the planner's reasons into the results of skipped runs."""
+    slots = Slots(nodes=1, slots_per_node=2, cpus_per_node=2, device_type="cpu")
     for path in session.glob("*/run.json"):
         text = path.read_text()
         size = int(re.search(r"\.1x(\d+)\.", path.parent.name)[1])  # type: ignore[index]
@@ -127,6 +114,23 @@ def give_reasons(session: Path, slots: Slots) -> None:
         if found is not None:
             assert "more ranks than slots" in text
             path.write_text(text.replace("more ranks than slots", f"{found[0]}{OVERSUBSCRIBE_HINT}"))
+
+
+@stored_as(
+    *(
+        Case(name=name, step_ms=dict.fromkeys((1, 2, *SIZES), 10.0), statuses=SKIPPED, ranks_per_node=16)
+        for name in ("a", "b")
+    ),
+    changed=give_reasons,
+)
+def test_sizes_that_need_more_slots_share_a_line_and_leave_the_table(stored: Stored) -> None:
+    lines = shown(stored, 80)
+    (rows,) = tables(lines)
+    assert [row.split()[:2] for row in rows] == [["a", "1"], ["a", "2"], ["b", "1"], ["b", "2"]]
+    said = " ".join(lines)
+    assert "18 skipped: they need more than 2 slots; --oversubscribe runs them" in said
+    assert said.count("skipped") == 1
+    assert " ".join(shown(stored, 80, wide=True)).count("3 skipped") == 6
 
 
 def test_one_size_that_is_skipped_says_how_many_slots_it_needs() -> None:

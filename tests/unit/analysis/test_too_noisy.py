@@ -18,7 +18,6 @@ from analysis.database.rows import fetch_rows
 from analysis.diagnosis import findings
 from analysis.diagnosis.advice import first_advice
 from analysis.export import content
-from analysis.loading.load import load
 from analysis.report import write
 from analysis.wording import numbers
 from tests.factory import BEGAN, Case, make_session
@@ -29,12 +28,10 @@ SIDES = {
 }
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """The sessions `before` and `after` of the suite smoke on a busy machine; `quiet-before` and `quiet-after` of the
+def write_sessions(results):
+    """The sessions `before` and `after` of the suite noisy on a busy machine; `quiet-before` and `quiet-after` of the
     suite calm, with the same times on a machine without other work; `busy` and `quiet`, whose times hardly vary."""
-    results = tmp_path_factory.mktemp("noisy")
-    for suite, begin, percent in (("smoke", "", 33.0), ("calm", "quiet-", 5.0)):
+    for suite, begin, percent in (("noisy", "", 33.0), ("calm", "quiet-", 5.0)):
         for day, (name, step_ms) in enumerate(SIDES.items()):
             case = Case(name="ddp", step_ms=step_ms, other_cpu_pct=percent)
             began = BEGAN + timedelta(days=day)
@@ -43,8 +40,11 @@ def folder(tmp_path_factory):
         steps = {1: [10.0, 10.1, 10.2], 2: [15.0, 15.1, 15.2]}
         case = Case(name="ddp", step_ms=steps, other_cpu_pct=percent)
         make_session(results, [case], session_id=name, suite="steady")
-    load(results)
-    return results
+
+
+@pytest.fixture(scope="module")
+def folder(shared):
+    return shared
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_the_limit_is_the_same_in_sql(folder):
 
 def test_no_sentence_and_no_cell_has_such_an_interval(folder, found):
     texts = [row[name] for row in found.values() for name in ("evidence", "advice")]
-    texts += [shown(summary.show, folder, "after"), shown(history.show, folder, "smoke", last=9)]
+    texts += [shown(summary.show, folder, "after"), shown(history.show, folder, "noisy", last=9)]
     for text in texts:
         for low, high in re.findall(r"\[([\d.,]+), ([\d.,]+)\]", text):
             assert float(high.replace(",", "")) <= 4.1 * float(low.replace(",", "")), text
@@ -92,7 +92,7 @@ def test_a_regression_on_a_busy_machine_is_likely_and_advises_a_quiet_one(found)
 
 
 def test_the_history_says_that_the_machine_was_busy(folder):
-    *_, headline = shown(history.show, folder, "smoke", last=9).splitlines()
+    *_, headline = shown(history.show, folder, "noisy", last=9).splitlines()
     assert headline == (
         "ddp 1x1, ddp 1x2 train fewer examples/s (too noisy to tell how many) than in session 1; the machine was "
         "busy with other work in sessions 1 and 2."

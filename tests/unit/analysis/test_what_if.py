@@ -11,14 +11,13 @@ from rich.console import Console
 
 from analysis import summary
 from analysis.database import connections
-from analysis.loading.load import load
 from analysis.report.pages.session_data import read
 from analysis.wording import what_if
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import ask
+from tests.unit.analysis.conftest import Stored
 from tests.wire_rows import add_wire_steps
 
-SESSION = "20261121T014925Z-smoke-3f9a"
+SESSION, BOUNDS = "what_if", "what_if_bounds"
 DDP, FSDP = (0.0, 0.5, 1.0, 2.0), (1.0, 2.0, 4.0)
 
 
@@ -27,10 +26,9 @@ def overlapping(factor: float, extra: float = 0.0) -> float:
     return 10 + max(0.0, (8 + extra) * factor - 2)
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`ddp` has three repeats whose networks differ, `alone` one, `sharded` no shorter messages, `wild` noise."""
-    results = tmp_path_factory.mktemp("results")
+def write_sessions(results: Path) -> None:
+    """In SESSION `ddp` has three repeats whose networks differ, `alone` one, `sharded` no shorter messages, `wild`
+    noise. In BOUNDS `noisy` has two repeats in which longer messages took less time by chance, `short` three rounds."""
     folder = make_session(
         results,
         [
@@ -40,6 +38,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
             Case(name="wild", step_ms={2: 16.0}, repeats=1),
             Case(name="without", step_ms={2: 16.0}, repeats=1),
         ],
+        session_id=SESSION,
+        suite=SESSION,
     )
     for repeat in range(3):
         # odd ranks have less to do, and wait for others in messages; a slow round slows all of its steps alike
@@ -61,12 +61,36 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder / "wild.1x2.r0", factors=DDP, rounds=9,
         step_ms=lambda factor, number, _rank: 10.0 if factor == 1 else 10.0 * 2.0 ** (number - 4),
     )  # fmt: skip
-    load(results)
-    return results
+    cases = [
+        Case(name="noisy", strategy="fsdp", step_ms={2: 16.0}, repeats=2),
+        Case(name="short", strategy="fsdp", step_ms={2: 16.0}, repeats=1),
+    ]
+    folder = make_session(results, cases, session_id=BOUNDS, suite=BOUNDS)
+    for repeat, longer_ms in enumerate((9.9, 9.0)):
+        add_wire_steps(
+            folder / f"noisy.1x2.r{repeat}", factors=FSDP, rounds=9,
+            step_ms=lambda factor, _number, _rank, longer_ms=longer_ms: 10.0 if factor == 1 else longer_ms,
+        )  # fmt: skip
+    add_wire_steps(
+        folder / "short.1x2.r0", factors=FSDP, rounds=3,
+        step_ms=lambda factor, _number, _rank: overlapping(factor),
+    )  # fmt: skip
 
 
-def row_of(results: Path, case: str, factor: float) -> dict[str, object]:
-    (row,) = ask(results, f"FROM what_if WHERE case_name = '{case}' AND message_factor = {factor}")
+@pytest.fixture
+def results(shared: Path) -> Stored:
+    return Stored(shared, SESSION)
+
+
+@pytest.fixture
+def bounds(shared: Path) -> Stored:
+    return Stored(shared, BOUNDS)
+
+
+def row_of(results: Stored, case: str, factor: float) -> dict[str, object]:
+    (row,) = results.ask(
+        f"FROM what_if WHERE session_id = $session AND case_name = '{case}' AND message_factor = {factor}"
+    )
     return row
 
 
@@ -107,34 +131,11 @@ def test_without_shorter_messages_twice_the_bandwidth_has_a_bound(results):
     # twice the bytes add 8 ms, so half of them save 4 ms at most: it is exact here
     assert row["time_ratio"] == pytest.approx(12 / 16) == overlapping(0.5) / overlapping(1)
     assert row["step_ms"] is None
-    assert ask(results, "SELECT count(*) AS n FROM what_if WHERE is_bound AND case_name <> 'sharded'") == [
-        {"n": 0}
-    ]
+    query = "SELECT DISTINCT case_name FROM what_if WHERE session_id = $session AND is_bound"
+    assert results.ask(query) == [{"case_name": "sharded"}]
 
 
-@pytest.fixture(scope="module")
-def bounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`noisy` has two repeats in which longer messages took less time, by chance; `short` three rounds."""
-    results = tmp_path_factory.mktemp("bounds")
-    cases = [
-        Case(name="noisy", strategy="fsdp", step_ms={2: 16.0}, repeats=2),
-        Case(name="short", strategy="fsdp", step_ms={2: 16.0}, repeats=1),
-    ]
-    folder = make_session(results, cases)
-    for repeat, longer_ms in enumerate((9.9, 9.0)):
-        add_wire_steps(
-            folder / f"noisy.1x2.r{repeat}", factors=FSDP, rounds=9,
-            step_ms=lambda factor, _number, _rank, longer_ms=longer_ms: 10.0 if factor == 1 else longer_ms,
-        )  # fmt: skip
-    add_wire_steps(
-        folder / "short.1x2.r0", factors=FSDP, rounds=3,
-        step_ms=lambda factor, _number, _rank: overlapping(factor),
-    )  # fmt: skip
-    load(results)
-    return results
-
-
-def test_noisy_repeats_leave_a_bound_its_interval(bounds: Path) -> None:
+def test_noisy_repeats_leave_a_bound_its_interval(bounds: Stored) -> None:
     longer, bound = row_of(bounds, "noisy", 2), row_of(bounds, "noisy", 0.5)
     assert longer["time_ratio_hi"] == pytest.approx(
         math.sqrt(0.99 * 0.9) * (0.99 / 0.9) ** (12.7062 / 2), rel=1e-4
@@ -144,27 +145,30 @@ def test_noisy_repeats_leave_a_bound_its_interval(bounds: Path) -> None:
     assert bound["speedup_hi"] > 1.2
 
 
-def test_a_bound_above_the_limit_of_every_network_says_that_limit(bounds: Path) -> None:
-    rows = ask(bounds, "FROM what_if WHERE case_name = 'short' ORDER BY message_factor")
-    trivial = [row | {"speedup_hi": 2.0} if row["is_bound"] else row for row in rows]
+SHORT = "FROM what_if WHERE session_id = $session AND case_name = 'short' ORDER BY message_factor"
+
+
+def test_a_bound_above_the_limit_of_every_network_says_that_limit(bounds: Stored) -> None:
+    trivial = [row | {"speedup_hi": 2.0} if row["is_bound"] else row for row in bounds.ask(SHORT)]
     said = what_if.sentence(trivial)
     assert "twice the bandwidth, same latency: at most 2×, the limit of any such network; half the" in said
 
 
-def test_a_bound_without_an_interval_says_about(bounds: Path) -> None:
+def test_a_bound_without_an_interval_says_about(bounds: Stored) -> None:
     assert row_of(bounds, "short", 0.5)["speedup_hi"] is None
-    rows = ask(bounds, "FROM what_if WHERE case_name = 'short' ORDER BY message_factor")
-    said = what_if.sentence(rows)
+    said = what_if.sentence(bounds.ask(SHORT))
     assert "same latency: at most about 1.33×; half the bandwidth: 0.667× " in said
     assert said.endswith("(3 rounds of one run: too few to know how certain that is).")
 
 
 def test_a_case_without_such_steps_has_no_row(results):
-    assert ask(results, "FROM what_if WHERE case_name = 'without' OR workers = 1") == []
+    query = "FROM what_if WHERE session_id = $session AND (case_name = 'without' OR workers = 1)"
+    assert results.ask(query) == []
 
 
 def test_these_steps_are_in_no_other_figure(results):
-    assert ask(results, "SELECT DISTINCT measured_steps FROM run_summary") == [{"measured_steps": 10}]
+    query = "SELECT DISTINCT measured_steps FROM run_summary WHERE session_id = $session"
+    assert results.ask(query) == [{"measured_steps": 10}]
 
 
 SENTENCES = [
@@ -181,14 +185,14 @@ SENTENCES = [
 
 def test_the_summary_says_it_for_the_largest_size_of_each_case_and_json_has_all_rows(results):
     out = Console(file=io.StringIO(), width=300)
-    summary.show(results, out=out)
+    summary.show(*results, out=out)
     said = [line for line in out.file.getvalue().splitlines() if line.startswith("Speed of")]
     assert said == SENTENCES
-    assert len(summary.answer(results, SESSION)["what_if"]) == 3 + 3 + 3 + 3
+    assert len(summary.answer(*results)["what_if"]) == 3 + 3 + 3 + 3
 
 
 def test_the_page_has_each_network_and_the_one_as_it_is(results):
-    with connections.reader(results) as connection:
+    with connections.reader(results.results) as connection:
         rows = read(connection, SESSION).charts["what_if"].to_dicts()
     assert [row["message_factor"] for row in rows if row["case_name"] == "ddp"] == [0, 0.5, 1, 2]
     assert {row["speedup"] for row in rows if row["message_factor"] == 1} == {1}
