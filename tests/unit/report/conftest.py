@@ -22,10 +22,10 @@ from tests.factory import BEGAN, Case, make_session
 from tests.machine_rows import add_collectives, add_matmuls, machine_case
 from tests.named_losses_rows import add_named_losses
 from tests.profile_rows import Figures, add_profile, add_timeline
-from tests.unit.analysis.conftest import Stored, empty, stored, stored_together
+from tests.unit.analysis.conftest import Stored, empty, shared, stored, stored_together
 from tests.wire_rows import add_wire_steps
 
-__all__ = ["empty", "stored", "stored_together"]
+__all__ = ["empty", "shared", "stored", "stored_together"]
 
 SCALING = "20261121T014925Z-smoke-3f9a"
 GPUS = "20261121T034925Z-gpus-77aa"

@@ -8,7 +8,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from analysis.loading.load import load
 from analysis.report import named_queries
 from analysis.report.charts import all_charts
 from analysis.report.drawing import theme
@@ -20,7 +19,7 @@ from tests.factory import Case, make_session
 from tests.unit.report.conftest import GPUS, LAWS, MACHINE, SCALING, contents_of
 
 CHARTS = all_charts()
-TARGET = "target"
+TARGET = "to-a-loss"
 
 
 def units_of(spec):
@@ -35,22 +34,23 @@ def encodings(unit):
     return unit.get("encoding", {})
 
 
-@pytest.fixture(scope="module")
-def to_a_loss(tmp_path_factory):
+def write_sessions(results):
     """Two sizes that train until a loss, with three repeats."""
-    results = tmp_path_factory.mktemp("to_a_loss")
     steps = {(n, repeat): 20 + 10 * repeat for n in (1, 2) for repeat in range(3)}
     case = Case(
         name="ddp", step_ms={1: 10.0, 2: 6.0}, steps=98, validate_every=10, until_loss=0.5, target_step=steps
     )
-    make_session(results, [case], session_id=TARGET)
-    load(results)
-    return contents_of(results, TARGET)
+    make_session(results, [case], session_id=TARGET, suite=TARGET)
 
 
 @pytest.fixture(scope="module")
-def read(results, fitted, measured, to_a_loss):
-    return {**contents_of(results, SCALING, GPUS), LAWS: fitted, MACHINE: measured, **to_a_loss}
+def read(results, fitted, measured, shared):
+    return {
+        **contents_of(results, SCALING, GPUS),
+        **contents_of(shared, TARGET),
+        LAWS: fitted,
+        MACHINE: measured,
+    }
 
 
 def anywhere(views, name):

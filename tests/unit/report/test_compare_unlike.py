@@ -12,7 +12,6 @@ import pytest
 from analysis.compare import wording
 from analysis.compare.comparison import compare
 from analysis.database import connections
-from analysis.loading.load import load
 from analysis.report import write
 from tests.factory import make_session
 from tests.unit.report.conftest import comparison
@@ -68,28 +67,29 @@ USER_FILE = {
 """Pairs of sessions of a user's own file in different folders: what is changed in every run of the second."""
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    """Results with all pairs, each of a suite of its name: its sessions are `NAME-a` and `NAME-b`."""
-    folder = tmp_path_factory.mktemp("unlike")
+def write_sessions(results):
+    """All pairs, each of a suite of its name: its sessions are `NAME-a` and `NAME-b`."""
     for name, pair in PAIRS.items():
         for side, cases in zip("ab", pair, strict=True):
-            make_session(folder, cases, session_id=f"{name}-{side}", suite=name)
+            make_session(results, cases, session_id=f"{name}-{side}", suite=name)
     for name, change in USER_FILE.items():
         for side in "ab":
             own = trained(f"/home/{side}/my_model.py:TinyLm")
             commit = 40 * side + (", changed" if side == "b" else "")
             facts = {"user_commit": commit} | ({"commit": 12 * side} if name == "recommitted" else {})
             of = {"session_id": f"{name}-{side}", "suite": name, "environment": {"0": facts}}
-            for path in make_session(folder, own, **of).glob("*/run.json"):
+            for path in make_session(results, own, **of).glob("*/run.json"):
                 run = json.loads(path.read_text("utf-8"))
                 run["fingerprint"] |= {"content of my_model.py": "1111", "content of parts/net.py": "3333"}
                 run["fingerprint"] |= {"content of same.py": "5555"}
                 if side == "b":
                     change(run)
                 path.write_text(json.dumps(run), "utf-8")
-    assert load(folder).problems == ()
-    return folder
+
+
+@pytest.fixture(scope="module")
+def results(shared):
+    return shared
 
 
 @pytest.fixture(scope="module")

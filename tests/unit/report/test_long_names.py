@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from analysis.loading.load import load
 from analysis.report import write
 from analysis.report.html.markup import LONGEST, cut, folded, headline, short
 from analysis.report.pages.frame import asset
@@ -22,16 +21,18 @@ def lines(path):
     return [html.unescape(part) for part in re.split(r"<[^>]+>", page)]
 
 
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    """Pages of two sessions with a very long tag, those of their suite and comparison, and the index; the second
-    session has further tags, two of them empty."""
-    folder = tmp_path_factory.mktemp("long")
+def write_sessions(results):
+    """Two sessions with a very long tag; the second has further tags, two of them empty."""
     for name, tags in (("y", [LONG]), ("z", [LONG, "", " ", "h200"])):
         cases = [Case(name="ddp", step_ms={1: 9.0, 2: 5.0})]
-        make_session(folder, cases, session_id=name, tags=tags, environment={"0": {"hostname": LONG + name}})
-    load(folder)
-    return write(folder, ["y", "z"], folder / "out", compare=True)
+        facts = {"0": {"hostname": LONG + name}}
+        make_session(results, cases, session_id=name, suite="long", tags=tags, environment=facts)
+
+
+@pytest.fixture(scope="module")
+def pages(shared, tmp_path_factory):
+    """Pages of the two sessions, those of their suite and comparison, and the index."""
+    return write(shared, ["y", "z"], tmp_path_factory.mktemp("long"), compare=True)
 
 
 def test_a_very_long_tag_or_fact_takes_one_line_wherever_it_stands(pages):

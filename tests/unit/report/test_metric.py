@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from analysis.loading.load import load
 from analysis.report import write
 from analysis.report.html.files import compare_name, page_name
 from analysis.wording.metric import metric_of
@@ -22,24 +21,22 @@ def case(name: str, metric: str | None, step_ms: float = 10.0) -> Case:
     return Case(name=name, step_ms=sizes, outcome={"metric": metric}, validate_every=4)
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("metric") / "r"
-    folder.mkdir()
-    make_session(folder, [case("net", "Dice")], session_id="dice")
-    make_session(folder, [case("net", "Dice", 11.0)], session_id="later")
-    make_session(folder, [case("net", "Dice"), case("other", None)], session_id="both")
-    make_session(folder, [case("net", HOSTILE)], session_id="odd")
-    assert load(folder).problems == ()
-    return folder
+def write_sessions(results: Path) -> None:
+    for name, cases in {
+        "dice": [case("net", "Dice")],
+        "later": [case("net", "Dice", 11.0)],
+        "both": [case("net", "Dice"), case("other", None)],
+        "odd": [case("net", HOSTILE)],
+    }.items():
+        make_session(results, cases, session_id=name, suite=f"metric {name}")
 
 
 @pytest.fixture(scope="module")
-def report(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a page of each session, and one that compares two."""
     folder: Path = tmp_path_factory.mktemp("report")
-    write(results, ["dice", "later"], folder, compare=True)
-    write(results, ["both", "odd"], folder)
+    write(shared, ["dice", "later"], folder, compare=True)
+    write(shared, ["both", "odd"], folder)
     return folder
 
 
@@ -54,7 +51,7 @@ def run(command: str, *arguments: str, results: Path) -> str:
 @pytest.mark.parametrize(
     ("session", "name"), [("dice", "Dice"), ("both", "Dice or accuracy"), ("odd", "score")]
 )
-def test_page_summary_and_export_name_it(results: Path, report: Path, session: str, name: str) -> None:
+def test_page_summary_and_export_name_it(shared: Path, report: Path, session: str, name: str) -> None:
     page = html.unescape((report / page_name(session)).read_text())
     for said in (
         f"How fast does the validation {name} rise?",
@@ -62,9 +59,9 @@ def test_page_summary_and_export_name_it(results: Path, report: Path, session: s
         f"best validation {name}",
     ):
         assert said in page
-    assert f"best val {name}" in run("summary", session, "--wide", results=results)
+    assert f"best val {name}" in run("summary", session, "--wide", results=shared)
     assert "validation accuracy" not in page
-    svg = run("export", session, "--format", "svg", "--chart", "validation_accuracy", results=results)
+    svg = run("export", session, "--format", "svg", "--chart", "validation_accuracy", results=shared)
     assert f"How fast does the validation {name} rise?" in svg
 
 

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.database import connections
-from analysis.loading.load import load
 from analysis.report import named_queries
 from analysis.report.charts import all_charts
 from analysis.report.drawing.chart import drawing, specification
@@ -20,30 +19,28 @@ from tests.factory import Case, make_session
 from tests.unit.report.conftest import comparison
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
+def write_sessions(results):
     """A session of four cases of 400 steps, whose names say where their losses are NaN, and two of one case each."""
-    folder = tmp_path_factory.mktemp("nonfinite")
     nan = {"nowhere": [], "tail": range(200, 400), "every_other": range(1, 400, 2), "everywhere": range(400)}
     cases = [
         Case(name=name, step_ms={1: 5.0}, repeats=1, steps=398, warmup=2, validate_every=100) for name in nan
     ]
-    session = make_session(folder, cases, session_id="s")
+    session = make_session(results, cases, session_id="nonfinite", suite="nonfinite")
     for name, steps in nan.items():
         _put_nan(next(session.glob(f"{name}*/steps.node0.parquet")), "loss", steps)
     _put_nan(next(session.glob("tail*/evals*.parquet")), "val_loss", [3])
-    for name in ("a", "b"):
-        session = make_session(folder, [Case(name="ddp", step_ms={1: 5.0})], session_id=name)
+    for name in ("finite", "not-finite"):
+        session = make_session(results, [Case(name="ddp", step_ms={1: 5.0})], session_id=name, suite=name)
     _put_nan(next(session.glob("ddp*r0/steps.node0.parquet")), "loss", range(7, 12))
-    load(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
-def ask(results):
+def ask(shared):
     """A function that asks a named query about the session of four cases, or the sessions given."""
-    with connections.reader(results) as connection:
-        yield lambda name, **given: named_queries.frame(connection, name, **(given or {"session_id": "s"}))
+    with connections.reader(shared) as connection:
+        yield lambda name, **given: named_queries.frame(
+            connection, name, **(given or {"session_id": "nonfinite"})
+        )
 
 
 def _put_nan(path, column, places):
@@ -79,16 +76,16 @@ def test_the_chart_marks_the_place_and_names_the_run(ask, name):
 
 
 def test_curves_of_a_comparison_end_there_too(ask):
-    rows = ask("compare_learning", session_ids=["s"]).filter(pl.col("val_accuracy").is_null())
+    rows = ask("compare_learning", session_ids=["nonfinite"]).filter(pl.col("val_accuracy").is_null())
     lengths = dict(rows.group_by("case_name").len().rows())
     assert lengths == {"nowhere": 100, "tail": 51, "every_other": 2, "everywhere": 1}
     ends = rows.filter("nonfinite").select("case_name", "step", "loss").rows()
     assert sorted(ends) == [("every_other", 1, None), ("everywhere", 0, None), ("tail", 200, None)]
 
 
-def test_a_comparison_marks_the_place_and_names_the_session(results):
-    page = comparison(results, ["a", "b"])
-    assert "first of B b ddp 1x1 at step 7." in html.unescape(re.sub(r"<[^>]+>", "", page))
+def test_a_comparison_marks_the_place_and_names_the_session(shared):
+    page = comparison(shared, ["finite", "not-finite"])
+    assert "first of B not-finite ddp 1x1 at step 7." in html.unescape(re.sub(r"<[^>]+>", "", page))
 
 
 def test_a_validation_whose_loss_is_not_finite_is_a_null_of_its_chart(ask):

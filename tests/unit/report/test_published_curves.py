@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from analysis.database import connections
-from analysis.loading.load import load
 from analysis.report import named_queries, write
-from analysis.report.pages import session_data
+from analysis.report.pages.session_data import Contents
 from bench.cli.reference import command
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import Stored, stored_as
 
 STEP_MS = {1: 330.0, 2: 340.0, 4: 345.0}
 LIKE_DLPERF = Case(
@@ -30,13 +30,35 @@ LIKE_DLPERF = Case(
 )
 
 
+DIFFERING = (
+    (
+        {"precision": "fp16", "batch": 256, "workload": "vit_b_16"},
+        "resnet50-amp-oneflow",
+        "model resnet50, here vit_b_16",
+    ),
+    ({"precision": "bf16"}, "resnet50-fp32-oneflow", "precision fp32, here bf16"),
+    ({"batch": 64}, "resnet50-fp32-oneflow", "batch per rank 128, here 64"),
+    ({"workload": "vit_b_16"}, "resnet50-fp32-oneflow", "model resnet50, here vit_b_16"),
+    (
+        {"outcome": {"device_name": "Tesla V100-SXM2-32GB"}},
+        "resnet50-fp32-oneflow",
+        "GPU Tesla V100-SXM2-16GB, here Tesla V100-SXM2-32GB",
+    ),
+    ({"scaling": "strong"}, "resnet50-fp32-oneflow", "batch per rank 128, here 128 global batch"),
+)
+"""Facts of a session that differ from DLPerf's, its nearest curve, and how that differs."""
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All published tables, a session that is like DLPerf's ResNet-50 in fp32, one that is not, and one of one size."""
+    """All published tables; a session that is like DLPerf's ResNet-50 in fp32, one that is not, one of one size, and
+    `other0`, `other1`, ... for each of DIFFERING."""
     folder = tmp_path_factory.mktemp("curves") / "r"
     make_session(folder, [LIKE_DLPERF], session_id="alike")
     make_session(folder, [Case(name="ddp", step_ms={1: 10.0, 2: 6.0})], session_id="cpu")
     make_session(folder, [Case(name="ddp", step_ms={2: 6.0})], session_id="one_size")
+    for number, (changed, _, _) in enumerate(DIFFERING):
+        make_session(folder, [replace(LIKE_DLPERF, **changed)], session_id=f"other{number}")
     done = CliRunner().invoke(command, ["load", "--results", str(folder)], standalone_mode=False)
     assert (done.exception, done.return_value) == (None, 0)
     return folder
@@ -83,42 +105,12 @@ def test_throughput_is_drawn_only_where_gpu_model_precision_and_batch_agree(resu
     assert oneflow == [397.64, 3130.34, 6260.30, 12411.97]
 
 
-DIFFERING = (
-    (
-        {"precision": "fp16", "batch": 256, "workload": "vit_b_16"},
-        "resnet50-amp-oneflow",
-        "model resnet50, here vit_b_16",
-    ),
-    ({"precision": "bf16"}, "resnet50-fp32-oneflow", "precision fp32, here bf16"),
-    ({"batch": 64}, "resnet50-fp32-oneflow", "batch per rank 128, here 64"),
-    ({"workload": "vit_b_16"}, "resnet50-fp32-oneflow", "model resnet50, here vit_b_16"),
-    (
-        {"outcome": {"device_name": "Tesla V100-SXM2-32GB"}},
-        "resnet50-fp32-oneflow",
-        "GPU Tesla V100-SXM2-16GB, here Tesla V100-SXM2-32GB",
-    ),
-    ({"scaling": "strong"}, "resnet50-fp32-oneflow", "batch per rank 128, here 128 global batch"),
-)
-"""Facts of a session that differ from DLPerf's, its nearest curve, and how that differs."""
-
-
-@pytest.fixture(scope="module")
-def differing(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """DLPerf's tables, and a session `other0`, `other1`, ... for each of DIFFERING."""
-    folder = tmp_path_factory.mktemp("differing")
-    for number, (changed, _, _) in enumerate(DIFFERING):
-        make_session(folder, [replace(LIKE_DLPERF, **changed)], session_id=f"other{number}")
-    done = CliRunner().invoke(command, ["load", "dlperf", "--results", str(folder)], standalone_mode=False)
-    assert done.exception is None
-    return folder
-
-
 @pytest.mark.parametrize("number", range(len(DIFFERING)))
-def test_one_fact_that_differs_is_named_and_hides_throughput(differing: Path, number: int) -> None:
+def test_one_fact_that_differs_is_named_and_hides_throughput(results: Path, number: int) -> None:
     _, nearest, said = DIFFERING[number]
-    shown = {row["case_name"]: row["differences"] for row in rows(differing, "published", f"other{number}")}
+    shown = {row["case_name"]: row["differences"] for row in rows(results, "published", f"other{number}")}
     assert shown[nearest] == said
-    assert rows(differing, "published_throughput", f"other{number}") == []
+    assert rows(results, "published_throughput", f"other{number}") == []
 
 
 def test_the_page_names_curves_and_differences(results: Path, tmp_path: Path) -> None:
@@ -152,11 +144,9 @@ def test_the_page_of_a_published_table_says_what_it_is(results: Path, tmp_path: 
     assert "How often it measured, and how much that varied, is unknown" in shown
 
 
-def test_without_a_published_table_a_page_has_no_trace_of_them(tmp_path: Path) -> None:
-    make_session(tmp_path / "r", [Case(name="ddp", step_ms={1: 10.0, 2: 6.0})], session_id="cpu")
-    load(tmp_path / "r")
-    shown = page(tmp_path / "r", "cpu", tmp_path)
-    assert 'id="published"' not in shown
-    with connections.reader(tmp_path / "r") as connection:
-        contents = session_data.read(connection, "cpu")
+@stored_as(Case(name="ddp", step_ms={1: 10.0, 2: 6.0}))
+def test_without_a_published_table_a_page_has_no_trace_of_them(
+    stored: Stored, contents: Contents, tmp_path: Path
+) -> None:
+    assert 'id="published"' not in page(*stored, tmp_path)
     assert contents.charts["published_efficiency"].is_empty()

@@ -9,7 +9,6 @@ import shutil
 
 import pytest
 
-from analysis.loading.load import load
 from analysis.report import write
 from tests.factory import Case, make_session, write_json
 from tests.unit.report.conftest import comparison
@@ -18,18 +17,19 @@ WHOLE = "whole"
 """The session that the others are compared with."""
 
 
-@pytest.fixture(scope="module")
-def said(tmp_path_factory):
-    """Session -> text of its page, and its rows of the comparison and of the index; each session has 9 runs.
-    WHOLE -> text of the comparison."""
-    folder = tmp_path_factory.mktemp("counts")
-    make_session(folder, [Case(name="ddp", step_ms={1: 9.0})], session_id=WHOLE)
+def write_sessions(results):
+    """WHOLE, and sessions of 9 runs each."""
+    make_session(results, [Case(name="ddp", step_ms={1: 9.0})], session_id=WHOLE, suite=f"{WHOLE} suite")
     for name, change in CHANGES.items():
         case = Case(name="ddp", step_ms={1: 9.0, 2: 5.0, 4: 3.0})
-        change(make_session(folder, [case], session_id=name, suite=f"{name} suite"))
-    assert load(folder).problems == ()
-    *pages, index = write(folder, list(CHANGES), folder / "out")
-    compared, listed = comparison(folder, [WHOLE, *CHANGES]), index.read_text("utf-8")
+        change(make_session(results, [case], session_id=name, suite=f"{name} suite"))
+
+
+@pytest.fixture(scope="module")
+def said(shared, tmp_path_factory):
+    """Session -> text of its page, and its rows of the comparison and of the index. WHOLE -> text of the comparison."""
+    *pages, index = write(shared, list(CHANGES), tmp_path_factory.mktemp("counts"))
+    compared, listed = comparison(shared, [WHOLE, *CHANGES]), index.read_text("utf-8")
     return {WHOLE: words(compared)} | {
         name: (
             words(page.read_text("utf-8")),

@@ -9,7 +9,6 @@ from itertools import pairwise
 import polars as pl
 import pytest
 
-from analysis.loading.load import load
 from analysis.report import write
 from analysis.report.html.downloads import csv_download
 from analysis.report.pages.session import sections
@@ -200,20 +199,25 @@ def test_saved_numbers_keep_every_digit():
     assert csv_download("x", pl.DataFrame({"value_ms": []}), "x") == ""
 
 
+EVERY = {(n, repeat): "skipped" for n in (4, 8) for repeat in range(3)}
+HARD = {
+    "skipped": [Case(name="ddp", step_ms={4: 1.0, 8: 1.0}, statuses=EVERY)],
+    "run": [Case(name="one", scaling="none", step_ms={1: 9.0}, repeats=1)],
+    "hebrew": [Case(name="\u05e9\u05dc\u05d5\u05dd", step_ms={1: 50.0, 2: 30.0})],
+    "many": [Case(name=f"c{place}", step_ms={1: 50.0, 2: 30.0 + place}, repeats=2) for place in range(9)],
+}
+"""Sessions that are hard to summarise."""
+
+
+def write_sessions(results):
+    for name, cases in HARD.items():
+        make_session(results, cases, session_id=name, suite=f"hard {name}")
+
+
 @pytest.fixture(scope="module")
-def page_of(tmp_path_factory):
-    """HTML of sessions that are hard to summarise."""
-    folder = tmp_path_factory.mktemp("odd") / "results"
-    folder.mkdir()
-    every = {(n, repeat): "skipped" for n in (4, 8) for repeat in range(3)}
-    make_session(folder, [Case(name="ddp", step_ms={4: 1.0, 8: 1.0}, statuses=every)], session_id="skipped")
-    make_session(folder, [Case(name="one", scaling="none", step_ms={1: 9.0}, repeats=1)], session_id="run")
-    hebrew = "\u05e9\u05dc\u05d5\u05dd"
-    make_session(folder, [Case(name=hebrew, step_ms={1: 50.0, 2: 30.0})], session_id="hebrew")
-    many = [Case(name=f"c{place}", step_ms={1: 50.0, 2: 30.0 + place}, repeats=2) for place in range(9)]
-    make_session(folder, many, session_id="many")
-    assert load(folder).problems == ()
-    pages = write(folder, ["skipped", "run", "hebrew", "many"], folder.parent / "out")
+def page_of(shared, tmp_path_factory):
+    """HTML of each of these sessions."""
+    pages = write(shared, [*HARD], tmp_path_factory.mktemp("hard"))
     return {path.stem: path.read_text("utf-8") for path in pages}
 
 

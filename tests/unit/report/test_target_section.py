@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from analysis import summary
-from analysis.loading.load import load
 from analysis.report.charts import all_charts
 from analysis.report.drawing.chart import drawing, specification
 from analysis.wording.target import efficiency
@@ -30,19 +29,21 @@ def steps(*sizes):
     return {(2**place, repeat): step for place, size in enumerate(sizes) for repeat, step in enumerate(size)}
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    """`s`: two workers reach the target, half of the runs of four miss it. `plain` has no target."""
-    results = tmp_path_factory.mktemp("targets")
+def write_sessions(results):
+    """`target`: two workers reach the target, half of the runs of four miss it. `plain` has no target."""
     target_step = steps([40, 50, 40, 50], [40, 40, 50, 40], [60, None, None, 50])
     make_session(
         results,
         [Case(name="ddp", step_ms={1: 10.0, 2: 12.5, 4: 14.0}, target_step=target_step, **SETTINGS)],
-        session_id="s",
+        session_id="target",
+        suite="target",
     )
     make_session(results, [Case(name="ddp", step_ms={1: 10.0})], session_id="plain", suite="plain")
-    load(results)
-    return results
+
+
+@pytest.fixture
+def results(shared):
+    return shared
 
 
 def said(results, session, width):
@@ -52,7 +53,7 @@ def said(results, session, width):
 
 
 def test_a_terminal_of_80_columns_has_a_size_in_a_line_with_each_factor_and_their_product(results):
-    text = said(results, "s", 80)
+    text = said(results, "target", 80)
     lines = text.splitlines()
     start = lines.index("To a loss of 0.5")
     heading, _, one, two, four = lines[start + 1 : start + 6]
@@ -88,7 +89,7 @@ def test_a_session_without_a_target_says_nothing_of_it(results):
 
 
 def test_the_page_has_a_sentence_a_table_and_a_chart(results):
-    contents = contents_of(results, "s")["s"]
+    contents = contents_of(results, "target")["target"]
     content = section_of(contents, "target")
     shown = words(content)
     assert "ddp on 4 ranks reaches a loss of 0.5 with an efficiency of ≤" in shown
@@ -106,11 +107,11 @@ def test_the_page_has_a_sentence_a_table_and_a_chart(results):
 
 
 def test_json_has_the_rows_and_latex_a_table_of_them(results):
-    rows = summary.answer(results, "s")["target_efficiency"]
+    rows = summary.answer(results, "target")["target_efficiency"]
     assert [(row["workers"], row["bound"]) for row in rows] == [(1, None), (2, None), (4, "at most")]
     json.dumps(rows, allow_nan=False)
     done = CliRunner().invoke(
-        export, ["s", "--results", str(results), "--format", "latex", "--view", "target_efficiency"]
+        export, ["target", "--results", str(results), "--format", "latex", "--view", "target_efficiency"]
     )
     assert done.exit_code == 0, done.output
     assert "\\begin{tabular}" in done.output
@@ -125,8 +126,11 @@ def test_json_has_the_rows_and_latex_a_table_of_them(results):
             ["plain", "--format", "latex", "--view", "target_efficiency"],
             "no run of the session was to reach a target",
         ),
-        (["s", "--format", "latex", "--view", "scaling"], "--view is for csv and json, not for latex"),
-        (["s", "--format", "svg", "--view", "target_efficiency"], "--view is for csv and json, not for svg"),
+        (["target", "--format", "latex", "--view", "scaling"], "--view is for csv and json, not for latex"),
+        (
+            ["target", "--format", "svg", "--view", "target_efficiency"],
+            "--view is for csv and json, not for svg",
+        ),
     ],
 )
 def test_other_tables_and_sessions_without_a_target_are_refused(results, arguments, said):

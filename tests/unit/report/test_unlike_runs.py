@@ -8,7 +8,6 @@ import re
 
 import pytest
 
-from analysis.loading.load import load
 from analysis.report.pages.session import session_page
 from tests.factory import Case, make_session
 from tests.unit.report.conftest import contents_of
@@ -21,18 +20,20 @@ CHANGES = {
 """Session -> facts of its last run alone."""
 
 
-@pytest.fixture(scope="module")
-def said_of(tmp_path_factory):
-    """Session -> the words of the table."""
-    folder = tmp_path_factory.mktemp("unlike")
+def write_sessions(results):
     for name, change in CHANGES.items():
-        session = make_session(folder, [Case(name="ddp", step_ms={1: 20.0, 2: 10.0})], session_id=name)
+        cases = [Case(name="ddp", step_ms={1: 20.0, 2: 10.0})]
+        session = make_session(results, cases, session_id=name, suite=f"{name} change")
         path = session / "ddp.1x2.r2/run.json"
         run = json.loads(path.read_text("utf-8"))
         run["fingerprint"] |= change
         path.write_text(json.dumps(run), "utf-8")
-    load(folder)
-    contents = contents_of(folder, *CHANGES)
+
+
+@pytest.fixture(scope="module")
+def said_of(shared):
+    """Session -> the words of the table."""
+    contents = contents_of(shared, *CHANGES)
     return {name: _said(session_page(read, bundle="")) for name, read in contents.items()}
 
 
