@@ -112,6 +112,12 @@ def loaded(empty: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def without_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A load runs no rule that ships, which takes a third of its time."""
+    monkeypatch.setattr(schema, "shipped_rules", lambda: ())
+
+
 @pytest.fixture(scope="session")
 def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
     """A database without a file, for tests of the views and not of the load."""

@@ -291,9 +291,8 @@ def test_the_load_after_all_files_were_put_back_has_every_row(loaded, tmp_path):
 
 
 @pytest.fixture
-def good_and_bad(results, monkeypatch):
-    """Two sessions; no rule is asked, which takes a third of a load's time."""
-    monkeypatch.setattr(schema, "shipped_rules", lambda: ())
+def good_and_bad(results, without_rules):
+    """Two sessions."""
     for session_id in ("good", "bad"):
         make_session(results, [CASE], session_id=session_id)
     return results

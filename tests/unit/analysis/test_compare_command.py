@@ -19,6 +19,7 @@ from bench import cli
 from bench.cli._finish_session import show_loaded
 from bench.cli.compare import command
 from tests.factory import BEGAN, Case, make_session
+from tests.unit.analysis.conftest import stored_as
 from tests.unit.analysis.test_compare_sides import rewrite
 from tests.unit.analysis.test_compare_statistics import brute_force
 
@@ -379,16 +380,15 @@ def test_why_rows_have_no_ratio_is_asked_once_a_side(sessions, monkeypatch):
     assert sum("FROM coverage" in query for query in asked) == 2
 
 
-def test_a_session_with_variants_ends_with_the_command_that_compares_two_of_them(
-    tmp_path, capsys, monkeypatch
-):
-    cases = [
+@stored_as(
+    *(
         Case(name=name, step_ms={1: [10.0, 10.1]}, repeats=2)
         for name in ("plain", "a~lr=1", "a~lr=2", "a~lr=3")
-    ]
-    session = make_session(tmp_path, cases, session_id="varied")
-    load(tmp_path)
-    monkeypatch.setenv("BENCH_RESULTS", str(tmp_path))
+    )
+)
+def test_a_session_with_variants_ends_with_the_command_that_compares_two_of_them(stored, capsys, monkeypatch):
+    session = stored.results / stored.session_id
+    monkeypatch.setenv("BENCH_RESULTS", str(stored.results))
     show_loaded(session, load=False)
     assert "compare: " not in capsys.readouterr().out, (
         "not loaded by this call: no database is sure to have it"
@@ -396,5 +396,5 @@ def test_a_session_with_variants_ends_with_the_command_that_compares_two_of_them
     show_loaded(session, load=True)
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("compare: ")]
     words = shlex.split(line)[2:]
-    assert words == ["compare", "varied:a~lr=1", "varied:a~lr=2"]
+    assert words == ["compare", f"{session.name}:a~lr=1", f"{session.name}:a~lr=2"]
     assert CliRunner().invoke(command, words[1:], standalone_mode=False).return_value == 0

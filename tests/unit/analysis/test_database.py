@@ -32,6 +32,7 @@ def _storage_version(path):
         return connection.execute(query).fetchone()[0]
 
 
+@pytest.mark.usefixtures("without_rules")
 def test_the_file_keeps_a_storage_version_that_duckdb_1_1_reads(results):
     make_session(results, [CASE], session_id="b")
     load(results)  # a second writer must not raise it
@@ -74,6 +75,7 @@ def test_a_database_with_somebody_elses_tables_is_left_alone(tmp_path):
         assert connection.execute("FROM mine").fetchall() == [(42,)]
 
 
+@pytest.mark.usefixtures("without_rules")
 def test_a_database_of_other_definitions_is_rebuilt_from_the_files(results):
     with duckdb.connect(results / "results.duckdb") as connection:
         connection.execute("UPDATE database_info SET definitions = 'older'")

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from analysis.database import connections, schema
+from analysis.database import connections
 from analysis.diagnosis import run_custom_rules
 from analysis.errors import AnalysisError
 from analysis.loading.load import load
@@ -36,8 +36,8 @@ def rows(results):
     return {row["session_id"]: row["n"] for row in found}
 
 
-def test_a_load_without_room_names_the_file_and_the_next_one_has_every_row(disk, monkeypatch):
-    monkeypatch.setattr(schema, "shipped_rules", lambda: ())  # a third of a load's time
+@pytest.mark.usefixtures("without_rules")
+def test_a_load_without_room_names_the_file_and_the_next_one_has_every_row(disk):
     results = disk(FOLDER, "64m")
     make_session(results.folder, [CASE], session_id="a")
     results.fill()
@@ -75,6 +75,7 @@ def test_a_database_whose_first_load_was_killed_is_said_to_hold_nothing(tmp_path
         connections.reader(tmp_path).__enter__()
 
 
+@pytest.mark.usefixtures("without_rules")
 def test_a_damaged_database_is_named_and_made_anew_from_the_files(results):
     path = results / "results.duckdb"
     sound = path.read_bytes()

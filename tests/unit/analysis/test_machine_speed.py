@@ -46,6 +46,7 @@ def test_what_was_timed_within_a_node_says_nothing_of_a_network_between_nodes(ti
     assert times == [{"between": False, "unknown": False}, {"between": True, "unknown": True}]
 
 
+@pytest.mark.usefixtures("without_rules")
 def test_a_network_of_a_device_without_a_name_predicts_nothing(timed, results):
     for path in timed.glob("**/run.json"):
         found = json.loads(path.read_text())
@@ -100,6 +101,7 @@ def test_times_after_computation_are_a_line_of_means_which_predictions_use(resul
     assert lines[1]["step_latency_s"] == pytest.approx(2e-3)
 
 
+@pytest.mark.usefixtures("without_rules")
 def test_what_multiplication_achieved_is_the_fastest_of_all_sessions(results):
     for day, (name, time_ns) in enumerate((("fast", 1e5), ("slow", 3e5))):
         session = make_session(

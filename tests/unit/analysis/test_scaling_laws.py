@@ -382,6 +382,7 @@ def test_whatever_was_measured_the_load_succeeds_and_every_prediction_is_a_numbe
     assert law["peak_workers"] is None or law["peak_workers"] >= 1
 
 
+@pytest.mark.usefixtures("without_rules")
 def test_a_session_that_is_loaded_again_is_fitted_again(results):
     folder = make_session(results, [Case(name="ddp", step_ms=AMDAHL_MS, repeats=1)], session_id="a")
     make_session(results, [Case(name="ddp", step_ms=AMDAHL_MS, repeats=1)], session_id="b")

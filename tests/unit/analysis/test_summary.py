@@ -16,7 +16,7 @@ from analysis.tables.scaling import scaling_table
 from analysis.wording.headline import headline
 from bench.cli.summary import command
 from tests.factory import BEGAN, Case, make_session
-from tests.unit.analysis.conftest import ask, measured
+from tests.unit.analysis.conftest import ask, measured, stored_as
 
 CASES = (
     Case(name="single", scaling="none", strategy="single", step_ms={1: 350.0}),
@@ -239,10 +239,9 @@ def test_a_database_without_sessions_says_what_to_do(empty):
     assert ask(empty, "FROM sessions") == []
 
 
-def test_a_table_of_text_has_tokens_in_place_of_examples_and_fits_80_columns(tmp_path):
-    make_session(tmp_path, [Case(name="lm", step_ms={1: 10.0, 2: 6.0}, tokens_per_example=1_024)])
-    load(tmp_path)
-    lines = _lines(tmp_path, width=80)
+@stored_as(Case(name="lm", step_ms={1: 10.0, 2: 6.0}, tokens_per_example=1_024))
+def test_a_table_of_text_has_tokens_in_place_of_examples_and_fits_80_columns(stored):
+    lines = _lines(stored.results, width=80, session=stored.session_id)
     assert lines[1].split()[:4] == ["case", "ranks", "tokens/s", "speedup"]
     assert _cells(lines[:5], "lm        2")[2] == "10,922,667"
     assert "examples/s" not in "".join(lines[:8])

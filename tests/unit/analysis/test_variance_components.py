@@ -10,10 +10,9 @@ import pytest
 from scipy.stats import bartlett
 
 from analysis.loading.derive import derive_and_diagnose
-from analysis.loading.load import load
 from benchmarks.coverage import empty_database
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import Rows, ask, fetch
+from tests.unit.analysis.conftest import Rows, fetch
 
 STEPS, START_S, PAUSE_S = 100, 3.0, 0.5
 STEP_SD, AUTOCORRELATION = 0.02, 2.0
@@ -159,15 +158,14 @@ def test_what_cannot_be_known_is_null(rounds, sizes):
         assert (row["log_variance"] is None) == (rounds == 1)
 
 
-def test_sessions_differ_by_more_than_their_runs(tmp_path):
+def test_sessions_differ_by_more_than_their_runs(results, read_back):
     random = np.random.default_rng(3)
     logs = np.log(20) + random.normal(0, 0.1, (6, 1)) + random.normal(0, 0.02, (6, 4))
     for number, of_session in enumerate(logs):
         times = np.rint(np.exp(of_session) * 1e6) / 1e6
         make_session(
-            tmp_path, [Case(name="ddp", step_ms={1: times.tolist()}, repeats=4)], session_id=f"s{number}"
+            results, [Case(name="ddp", step_ms={1: times.tolist()}, repeats=4)], session_id=f"s{number}"
         )
-    load(tmp_path)
-    (row,) = ask(tmp_path, "FROM session_components")
+    (row,) = read_back()("FROM session_components")
     expected = logs.mean(axis=1).var(ddof=1) - logs.var(axis=1, ddof=1).mean() / 4
     assert (row["sessions"], row["session_sd"]) == (6, pytest.approx(expected**0.5, rel=1e-4))

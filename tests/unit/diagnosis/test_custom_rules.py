@@ -79,6 +79,7 @@ def test_what_one_finds_stands_beside_what_the_others_find(loaded):
     assert row["command"] == "bench suite smoke --set measure.steps=40"
 
 
+@pytest.mark.usefixtures("without_rules")
 def test_it_stays_and_is_asked_again_over_loads_and_rebuilds_until_another_folder_is_named(results, tmp_path):
     make_session(results, [Case(name="next", step_ms={1: 10.0})], session_id="t")
     with duckdb.connect(results / "results.duckdb") as connection:
@@ -213,6 +214,7 @@ def test_one_that_takes_too_long_is_left_out(results, limit_s):
         ]
 
 
+@pytest.mark.usefixtures("without_rules")
 def test_a_load_that_is_stopped_while_a_rule_looks_keeps_what_it_found_and_the_next_asks_it(
     results, monkeypatch
 ):
@@ -241,6 +243,7 @@ def test_one_with_a_name_that_ships_today_leaves_the_findings_of_that_name(resul
         assert ask(results, "FROM findings") == before
 
 
+@pytest.mark.usefixtures("without_rules")
 def test_a_rule_is_asked_again_where_sessions_or_itself_changed(results, rules):
     with duckdb.connect(results / "results.duckdb") as connection:
         connection.execute("UPDATE findings SET evidence = 'as it was' WHERE finding = 'few_steps'")
@@ -255,6 +258,7 @@ def test_a_rule_is_asked_again_where_sessions_or_itself_changed(results, rules):
     assert [row["evidence"] for row in ask(results, evidence)] == ["10 of them", "10 of them"]
 
 
+@pytest.mark.usefixtures("without_rules")
 def test_of_placements_with_costs_that_only_rounding_distinguishes_the_largest_is_shown(results, rules):
     make_session(results, [Case(name="ddp", step_ms={1: 10.0, 2: 5.0})], session_id="two")
     query = (
@@ -287,6 +291,7 @@ def test_a_database_from_a_stranger_reads_no_file_by_its_rules(results, tmp_path
     assert "file system operations are disabled" in problem.reason
 
 
+@pytest.mark.usefixtures("without_rules")
 def test_bench_rules_holds_for_every_load_and_a_bad_one_is_refused_before_anything_is_measured(
     empty, tmp_path, rules, monkeypatch
 ):

@@ -38,9 +38,9 @@ def regressed(rows: Rows) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def at_once(tmp_path_factory) -> Path:
+def at_once(tmp_path_factory, empty) -> Path:
     """All sessions, loaded together."""
-    results = tmp_path_factory.mktemp("at_once")
+    results = Path(shutil.copytree(empty, tmp_path_factory.mktemp("at_once") / "results"))
     for name in DAYS:
         plant(results, name)
     load(results)

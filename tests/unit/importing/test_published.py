@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from decimal import Decimal
 from pathlib import Path
@@ -47,9 +48,9 @@ def _reference(*arguments: str) -> Result:
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def loaded(empty: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one session of the user's own and, loaded after it, all published tables."""
-    results = tmp_path_factory.mktemp("references") / "r"
+    results = Path(shutil.copytree(empty, tmp_path_factory.mktemp("references") / "r"))
     make_session(results, [Case(name="ddp", step_ms={1: 10.0, 2: 6.0})], session_id="own")
     done = _reference("load", "--results", str(results))
     assert (done.exception, done.return_value) == (None, 0), done.output
@@ -171,21 +172,26 @@ def test_no_default_chooses_a_published_table(loaded: Path) -> None:
     assert summary.newest_answer(loaded, "@latest")["session_id"] == "own"
 
 
-def test_they_are_the_newest_if_there_is_nothing_else(tmp_path: Path) -> None:
-    _reference("load", "torchtitan", "--results", str(tmp_path))
-    assert summary.newest_answer(tmp_path, None)["session_id"] == "published-torchtitan"
+@pytest.fixture(scope="module")
+def torchtitan(empty: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one published table."""
+    results = Path(shutil.copytree(empty, tmp_path_factory.mktemp("torchtitan") / "r"))
+    assert "published-torchtitan: added" in _reference("load", "torchtitan", "--results", str(results)).output
+    return results
 
 
-def test_no_rule_judges_them_not_even_a_custom_one(tmp_path: Path) -> None:
+def test_they_are_the_newest_if_there_is_nothing_else(torchtitan: Path) -> None:
+    assert summary.newest_answer(torchtitan, None)["session_id"] == "published-torchtitan"
+
+
+def test_no_rule_judges_them_not_even_a_custom_one(loaded: Path, tmp_path: Path) -> None:
     rules = tmp_path / "rules"
     rules.mkdir()
     (rules / "any_size.sql").write_text(
         "-- title: Any size\n-- severity: notice\n-- meaning: None.\n"
         "SELECT session_id, case_name, 'shown' AS certainty, 'it is there' AS evidence, 'none' AS advice FROM scaling"
     )
-    results = tmp_path / "r"
-    make_session(results, [Case(name="ddp", step_ms={1: 10.0})], session_id="own")
-    _reference("load", "--results", str(results))
+    results = Path(shutil.copytree(loaded, tmp_path / "r"))
     load(results, rules)
     assert ask(results, "SELECT DISTINCT session_id FROM findings WHERE finding = 'any_size'") == [("own",)]
     assert ask(results, "SELECT count(*) FROM findings WHERE session_id LIKE 'published-%'") == [(0,)]
@@ -208,21 +214,23 @@ def _outdated(results: Path, name: str) -> None:
     head.write_text(json.dumps(content))
 
 
-def test_loading_twice_changes_nothing_and_another_version_is_refused(tmp_path: Path) -> None:
-    where = ("--results", str(tmp_path))
-    assert "published-torchtitan: added" in _reference("load", "torchtitan", *where).output
+def test_loading_twice_changes_nothing_and_another_version_is_refused(
+    torchtitan: Path, tmp_path: Path
+) -> None:
+    results = Path(shutil.copytree(torchtitan, tmp_path / "r"))
+    where = ("--results", str(results))
     assert "published-torchtitan: already there" in _reference("load", "torchtitan", *where).output
-    _outdated(tmp_path, "torchtitan")
+    _outdated(results, "torchtitan")
     refused = _reference("load", "dlperf", "torchtitan", *where)
     assert isinstance(refused.exception, InputError)
     assert "remove this folder, then load torchtitan again" in str(refused.exception)
-    assert not (tmp_path / "published-dlperf").exists()
+    assert not (results / "published-dlperf").exists()
 
 
-def test_another_version_is_listed_with_the_others(tmp_path: Path) -> None:
-    where = ("--results", str(tmp_path))
-    assert "published-torchtitan: added" in _reference("load", "torchtitan", *where).output
-    _outdated(tmp_path, "torchtitan")
+def test_another_version_is_listed_with_the_others(torchtitan: Path, tmp_path: Path) -> None:
+    results = Path(shutil.copytree(torchtitan, tmp_path / "r"))
+    where = ("--results", str(results))
+    _outdated(results, "torchtitan")
     done = _reference("list", "dlperf", "torchtitan", *where)
     assert [line.split(":")[0] for line in done.output.splitlines() if not line.startswith(" ")] == [
         "dlperf",
