@@ -9,7 +9,6 @@ from itertools import product
 from pathlib import Path
 from types import ModuleType
 
-import duckdb
 import pytest
 from click.testing import CliRunner
 
@@ -29,7 +28,7 @@ def planted(finding: str) -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def of_planted(request, tmp_path_factory):
+def of_planted(request, in_memory, tmp_path_factory):
     """`of_planted(finding, "fires", table)`: the table's rows of the sessions in which a rule's cause is planted; with
     "quiet", of those in which it is not. The sessions of all chosen tests are in one database."""
     here = [
@@ -41,8 +40,8 @@ def of_planted(request, tmp_path_factory):
         folder = tmp_path_factory.mktemp(f"{finding}.{kind}")
         getattr(planted(finding), kind)(folder)
         add_labelled(batch, read_files.read(discover(folder), {}), f"{finding}.{kind}.")
-    with duckdb.connect() as connection:
-        schema.create(connection)
+    with in_memory.cursor() as connection:
+        connection.begin()
         take_in(connection, batch, [RULES[finding] for finding in chosen])
 
         @functools.cache
@@ -52,6 +51,7 @@ def of_planted(request, tmp_path_factory):
         yield lambda finding, kind, table: [
             row for row in rows_of(table) if row["session_id"].startswith(f"{finding}.{kind}.")
         ]
+        connection.rollback()
 
 
 def found_in(of_planted, finding: str, kind: str) -> Rows:
