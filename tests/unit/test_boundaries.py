@@ -16,9 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from analysis.loading.load import load
-from tests.factory import Case, make_session
-
 ROOT = Path(__file__).parents[2]
 HEAVY = {
     "torch",
@@ -328,14 +325,6 @@ def test_a_light_command_imports_nothing_heavy(arguments: list[str]) -> None:
     assert (HEAVY | {"ctypes", "pynvml"}) & imported_by(*arguments) == set()
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder: Path = tmp_path_factory.mktemp("results")
-    make_session(folder, [Case(name="ddp", step_ms={1: 4.0, 2: 2.5})])
-    load(folder)
-    return folder
-
-
 @pytest.mark.parametrize(
     ("arguments", "unused"),
     [
@@ -345,8 +334,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
-def test_a_command_imports_what_it_uses(results: Path, arguments: list[str], unused: set[str]) -> None:
-    assert unused & imported_by(*arguments, "--results", str(results)) == set()
+def test_a_command_imports_what_it_uses(three_days: Path, arguments: list[str], unused: set[str]) -> None:
+    assert unused & imported_by(*arguments, "--results", str(three_days)) == set()
 
 
 def imported_by(*arguments: str) -> set[str]:

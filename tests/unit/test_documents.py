@@ -18,7 +18,6 @@ from click.testing import CliRunner
 import bench.cli
 import ci.documents.__main__
 from analysis.database import schema
-from analysis.loading import load
 from analysis.wording.headline import headline
 from analysis.wording.numbers import estimate
 from bench.records.run_outcome import RunOutcome
@@ -31,6 +30,7 @@ from ci.documents import commands, sql_schema, suite_keys
 from ci.documents.__main__ import MAKERS, stale_pages
 from ci.documents.markdown import REGION, unit
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import read_into
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -275,11 +275,11 @@ def test_verdicts_end_where_the_methodology_says(tmp_path: Path) -> None:
             step_ms = {1: 64.0, 64: 1 / efficiency}
             cases.append(Case(name=f"{verdict}_{side}", axis="threads", step_ms=step_ms, repeats=1))
     make_session(tmp_path, cases)
-    load.load(tmp_path)
-    with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as connection:
-        rows = connection.sql("SELECT case_name, verdict FROM scaling WHERE workers = 64").fetchall()
+    with duckdb.connect() as connection:
+        schema.create(connection)
+        rows = read_into(connection, tmp_path)("SELECT case_name, verdict FROM scaling WHERE workers = 64")
     assert len(rows) == 10
-    assert [(name, verdict) for name, verdict in rows if name.split("_")[0] != verdict] == []
+    assert [row for row in rows if row["case_name"].split("_")[0] != row["verdict"]] == []
 
 
 def _verdict_limits() -> list[tuple[str, float, float]]:

@@ -10,13 +10,11 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from analysis.loading.load import load
 from bench.cli import group
 from bench.common.errors import InputError
-from tests.factory import Case, make_session
 
 CALLS = {
-    "compare": ["first", "second"],
+    "compare": ["old-x", "mid-x"],
     "doctor": [],
     "findings": [],
     "history": ["smoke"],
@@ -38,17 +36,6 @@ IMPORT_TORCH = {"doctor", "predict", "shadow"}
 PRINT_NO_FACTS = {"export", "import", "load", "pack", "report", "schema", "script"}
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder: Path = tmp_path_factory.mktemp("formats")
-    for name, step_ms in (("first", 10.0), ("second", 9.0)):
-        make_session(
-            folder, [Case(name="ddp", step_ms={1: 19.0, 2: step_ms})], session_id=name, suite="smoke"
-        )
-    load(folder)
-    return folder
-
-
 def call(results: Path, name: str, *words: str) -> Result:
     command = group.get_command(click.Context(group), name)
     assert command is not None
@@ -57,7 +44,7 @@ def call(results: Path, name: str, *words: str) -> Result:
 
 
 @pytest.mark.parametrize("name", sorted({*group.list_commands(click.Context(group))} - PRINT_NO_FACTS))
-def test_json_is_short_for_format_json(name: str, results: Path) -> None:
+def test_json_is_short_for_format_json(name: str, three_days: Path) -> None:
     command = group.get_command(click.Context(group), name)
     assert command is not None
     default, short, long = (
@@ -66,19 +53,19 @@ def test_json_is_short_for_format_json(name: str, results: Path) -> None:
     )
     assert short == long
     assert default["form"] != short["form"] == "json"
-    assert isinstance(json.loads(call(results, name, *CALLS[name], "--json").stdout), list | dict)
+    assert isinstance(json.loads(call(three_days, name, *CALLS[name], "--json").stdout), list | dict)
     if name in IMPORT_TORCH:
         return
-    said = call(results, name, *CALLS[name]).stdout
+    said = call(three_days, name, *CALLS[name]).stdout
     assert said
     with pytest.raises(ValueError, match=r"Expecting|Extra"):
         json.loads(said)
 
 
-def test_the_history_as_csv_has_a_row_for_each_case_and_session(results: Path) -> None:
-    rows = list(csv.DictReader(call(results, "history", "smoke", "--format", "csv").stdout.splitlines()))
+def test_the_history_as_csv_has_a_row_for_each_case_and_session(three_days: Path) -> None:
+    rows = list(csv.DictReader(call(three_days, "history", "smoke", "--format", "csv").stdout.splitlines()))
     assert [(row["session_id"], row["placement"]) for row in rows] == [
-        (session, placement) for placement in ("1x1", "1x2") for session in ("first", "second")
+        (session, placement) for placement in ("1x1", "1x2") for session in ("old-x", "mid-x", "new-x")
     ]
 
 
@@ -86,14 +73,14 @@ def test_the_history_as_csv_has_a_row_for_each_case_and_session(results: Path) -
     ("name", "form"),
     [("t.csv", "csv"), ("t.tex", "latex"), ("t.MD", "markdown"), ("t.txt", "text"), ("t.json", "json")],
 )
-def test_the_ending_of_a_file_is_its_format(name: str, form: str, results: Path, tmp_path: Path) -> None:
-    done = call(results, "export", "first", "--out", str(tmp_path / name))
+def test_the_ending_of_a_file_is_its_format(name: str, form: str, three_days: Path, tmp_path: Path) -> None:
+    done = call(three_days, "export", "old-x", "--out", str(tmp_path / name))
     assert done.exit_code == 0, done.exception
-    assert (tmp_path / name).read_text() == call(results, "export", "first", "--format", form).stdout
+    assert (tmp_path / name).read_text() == call(three_days, "export", "old-x", "--format", form).stdout
 
 
 @pytest.mark.parametrize("words", [["--out", "table"], []])
-def test_without_a_known_ending_the_formats_are_listed(words: list[str], results: Path) -> None:
-    done = call(results, "export", *words)
+def test_without_a_known_ending_the_formats_are_listed(words: list[str], three_days: Path) -> None:
+    done = call(three_days, "export", *words)
     assert isinstance(done.exception, InputError)
     assert "give --format csv|json|latex" in str(done.exception)

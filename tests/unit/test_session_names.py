@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from analysis.loading.load import load
 from bench.cli import group
 from bench.common.errors import InputError
 from bench.records.session_names import UnknownSessionError, sessions_named
 from bench.session.find_session import find_session
-from tests.factory import Case, make_session
 
 TAGS = {
     "20260103T-smoke-aa": ["main", "b:c"],
@@ -64,18 +61,6 @@ def test_an_id_is_preferred_to_ids_that_it_begins() -> None:
     assert sessions_named("a", {"ab": [], "a": []}) == ["a"]
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder: Path = tmp_path_factory.mktemp("names") / "r"
-    for number, name in enumerate(("old-x", "mid-x", "new-x")):
-        head = {"created_at": f"2026-01-0{number + 1}T00:00:00+00:00"}
-        session = make_session(folder, [Case(name="ddp", step_ms={1: 9.0, 2: 5.0})], session_id=name)
-        text = (session / "session.json").read_text()
-        (session / "session.json").write_text(json.dumps(json.loads(text) | head | {"tags": ["t"][number:]}))
-    load(folder)
-    return folder
-
-
 def call(*arguments: str, results: Path) -> Result:
     return CliRunner().invoke(group, [*arguments, "--results", str(results)])
 
@@ -95,10 +80,10 @@ COMMANDS = (
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda words: words[0])
 @pytest.mark.parametrize("said", ["nothing", "tag:none", "@-7"])
 def test_every_command_refuses_a_wrong_name(
-    command: list[str], said: str, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: list[str], said: str, three_days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = call(*command, said, results=results)
+    done = call(*command, said, results=three_days)
     assert "no session" in str(done.exception)
     assert "`bench sessions`" in str(done.exception)
     assert getattr(done.exception, "exit_code", None) == 2
@@ -111,17 +96,17 @@ def test_every_command_finds_the_named_session(
     command: list[str],
     said: str,
     session: str,
-    results: Path,
+    three_days: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = call(*command, said, results=results)
+    done = call(*command, said, results=three_days)
     written = " ".join(path.name for path in tmp_path.rglob("*"))
     assert session in f"{done.output} {written} {done.exception}"
 
 
-def test_sessions_are_found_without_a_database(results: Path) -> None:
-    assert find_session(results, "@-1") == "mid-x"
+def test_sessions_are_found_without_a_database(three_days: Path) -> None:
+    assert find_session(three_days, "@-1") == "mid-x"
     with pytest.raises(InputError, match="no session 'x'"):
-        find_session(results, "x")
+        find_session(three_days, "x")

@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.analysis.conftest import empty
+
+__all__ = ["empty"]
+
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:

@@ -41,9 +41,9 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @functools.cache
-def _loaded(folder: Path, rounds: int) -> Path:
+def _loaded(empty: Path, folder: Path, rounds: int) -> Path:
     """A results folder with a session of this many rounds in its database."""
-    results = folder / f"{rounds} rounds"
+    results = Path(shutil.copytree(empty, folder / f"{rounds} rounds"))
     step_ms = {size: times[:rounds] for size, times in STEP_MS.items()}
     cases = [
         Case(name="one", strategy="single", scaling="none", step_ms={1: step_ms[1]}, repeats=rounds),
@@ -55,8 +55,8 @@ def _loaded(folder: Path, rounds: int) -> Path:
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
-    return functools.partial(_loaded, tmp_path_factory.mktemp("pilots"))
+def loaded(empty: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    return functools.partial(_loaded, empty, tmp_path_factory.mktemp("pilots"))
 
 
 @pytest.fixture
