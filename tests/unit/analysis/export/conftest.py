@@ -12,6 +12,10 @@ from click.testing import CliRunner, Result
 from analysis.loading.load import load
 from bench.cli.export import command
 from tests.factory import BEGAN, Case, make_session
+from tests.unit.analysis.conftest import shared, stored_together
+
+__all__ = ["shared", "stored_together"]
+"""Fixtures of a package belong to the one whose conftest.py has them."""
 
 ORDINARY, HOSTILE, FAILURES, MANY = "ordinary", "we|rd \u202e$name%", "failures", "many"
 NAMES = (

@@ -8,13 +8,13 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
 
 from analysis.errors import AnalysisError
-from analysis.loading.load import load
 from bench.cli.export import command
 from tests.factory import Case, make_session
 from tests.unit.analysis.export.conftest import MANY, ORDINARY
@@ -46,19 +46,20 @@ SESSIONS = {
 }
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Result]:
-    """`exported("tokens", "--format", "csv")`: the command on one of SESSIONS."""
-    results = tmp_path_factory.mktemp("exported")
+def write_sessions(results: Path) -> None:
     for name, cases in SESSIONS.items():
         facts = {"hostname": "n", "user_commit": COMMIT} if name == "commit" else None
         make_session(results, cases, session_id=name, suite=name, environment=facts and {"0": facts})
     (run,) = (results / "planned").glob("not.*")
     shutil.rmtree(run)
-    load(results)
+
+
+@pytest.fixture(scope="module")
+def exported(shared: Path) -> Callable[..., Result]:
+    """`exported("tokens", "--format", "csv")`: the command on one of SESSIONS."""
 
     def run_export(session: str, *arguments: str) -> Result:
-        return CliRunner().invoke(command, [session, *arguments, "--results", str(results)])
+        return CliRunner().invoke(command, [session, *arguments, "--results", str(shared)])
 
     return run_export
 

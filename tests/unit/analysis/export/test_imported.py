@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -13,17 +14,19 @@ from bench.cli import group
 PUBLISHED = Path(__file__).parents[4] / "docs/examples/published_table.txt"
 
 
+def write_sessions(results: Path) -> None:
+    _call(results, "import", str(PUBLISHED), "--suite", "published", "--session", "P", "--no-load")
+
+
+def _call(results: Path, *arguments: str) -> str:
+    done = CliRunner().invoke(group, [*arguments, "--results", str(results)])
+    assert done.exit_code == 0, done.exception
+    return done.stdout
+
+
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    results = tmp_path_factory.mktemp("imported")
-
-    def command(*arguments: str) -> str:
-        done = CliRunner().invoke(group, [*arguments, "--results", str(results)])
-        assert done.exit_code == 0, done.exception
-        return done.stdout
-
-    command("import", str(PUBLISHED), "--suite", "published", "--session", "P")
-    return command
+def run(shared):
+    return functools.partial(_call, shared)
 
 
 @pytest.mark.parametrize(
