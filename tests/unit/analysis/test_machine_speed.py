@@ -46,7 +46,6 @@ def test_what_was_timed_within_a_node_says_nothing_of_a_network_between_nodes(ti
     assert times == [{"between": False, "unknown": False}, {"between": True, "unknown": True}]
 
 
-@pytest.mark.usefixtures("without_rules")
 def test_a_network_of_a_device_without_a_name_predicts_nothing(timed, results):
     for path in timed.glob("**/run.json"):
         found = json.loads(path.read_text())

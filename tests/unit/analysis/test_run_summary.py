@@ -194,7 +194,6 @@ def test_memory_shows_how_far_a_run_came_that_ran_out_of_it(ask):
     assert (row["peak_device_memory_used_bytes"], row["peak_node_rss_bytes"]) == (8_000, 8_000)
 
 
-@pytest.mark.usefixtures("without_rules")
 def test_coverage_counts_what_became_of_every_planned_run(results):
     statuses = {(1, 1): "oom", (2, 0): "failed", (2, 1): "timeout", (2, 2): "skipped", (4, 0): "interrupted"}
     folder = make_session(results, [Case(name="ddp", step_ms={1: 4.0, 2: 2.0, 4: 1.0}, statuses=statuses)])

@@ -291,7 +291,6 @@ def test_a_database_from_a_stranger_reads_no_file_by_its_rules(results, tmp_path
     assert "file system operations are disabled" in problem.reason
 
 
-@pytest.mark.usefixtures("without_rules")
 def test_bench_rules_holds_for_every_load_and_a_bad_one_is_refused_before_anything_is_measured(
     empty, tmp_path, rules, monkeypatch
 ):
