@@ -128,9 +128,12 @@ def compare(
     rows = fetch_rows(connection, QUERY, _parameters(*both, margin, max_regression))
     ran = [_placements(connection, side) for side in both]
     if not rows:
+        told = _differing_case(connection, both)
+        if told is None:
+            told = f"{both[0].name} has {_listed(ran[0])}; {both[1].name} has {_listed(ran[1])}"
         raise AnalysisError(
             "no case in common: both sides need a case with the same name, workload, scaling, strategy and unit of "
-            f"throughput. {both[0].name} has {_listed(ran[0])}; {both[1].name} has {_listed(ran[1])}"
+            f"throughput. {told}"
         )
     _add_troubles(connection, rows, both)
     if all(row["ratio"] is None for row in rows):
@@ -191,6 +194,34 @@ def _placements(connection: duckdb.DuckDBPyConnection, side: Side) -> Places:
     query = "FROM compare_side($sessions, $only) ORDER BY case_name, workers, nodes, threads"
     rows = fetch_rows(connection, query, {"sessions": list(side.session_ids), "only": side.case})
     return {(row["case_name"], row["placement"]): None for row in rows}
+
+
+_KIND = {"workload": "workload", "scaling_mode": "scaling", "strategy": "strategy", "throughput_unit": "unit"}
+"""Column -> the word for it."""
+
+
+def _differing_case(connection: duckdb.DuckDBPyConnection, both: Sequence[Side]) -> str | None:
+    """How the first case with the same name on both sides differs; null if there is none."""
+    query = "FROM compare_side($sessions, $only) ORDER BY case_name, workers, nodes, threads"
+    one, other = (
+        {
+            row["case_name"]: row
+            for row in fetch_rows(connection, query, {"sessions": list(side.session_ids), "only": side.case})
+        }
+        for side in both
+    )
+    if not (names := [name for name in one if name in other]):
+        return None
+    name = names[0]
+    different = [
+        f"{word} {one[name][key]} in {both[0].name} and {other[name][key]} in {both[1].name}"
+        for key, word in _KIND.items()
+        if one[name][key] != other[name][key]
+    ]
+    if not different:
+        return None
+    named = " ".join(f"{side.name.removesuffix(f':{name}')}:{name}" for side in both)
+    return f"{name} has the {', the '.join(different)}. To compare it nevertheless, name it: `bench compare {named}`"
 
 
 def _measured_machines(connection: duckdb.DuckDBPyConnection, both: Iterable[Side]) -> bool:

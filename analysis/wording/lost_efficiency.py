@@ -17,7 +17,6 @@ LEAST = 0.01
 """Share of the ranks' time: smaller terms are not named, and cases that lose less have no line."""
 _MOST = 6
 """Cases that a terminal shows."""
-UNDECIDED_LOSS = "these repeats do not show how much was lost"
 
 
 def explained(losses: Sequence[Row]) -> list[Row]:
@@ -56,16 +55,30 @@ def lines(points: Sequence[Row], losses: Sequence[Row], by_group: Sequence[Row])
 
 def is_loss_undecided(point: Row) -> bool:
     """Whether repeats vary too much to say how much was lost, or whether anything was."""
+    return _has_no_bound(point) or _may_be_zero(point)
+
+
+def undecided_loss(point: Row) -> str:
+    """The bound that the repeats put on such a loss, if any."""
+    if _has_no_bound(point):
+        return "these repeats do not show how much was lost"
+    return f"at most {numbers.percent(1 - point['efficiency_lo'])[0]} of the ranks' time was lost, perhaps nothing"
+
+
+def _has_no_bound(point: Row) -> bool:
+    return verdicts.is_open(point) or numbers.is_too_wide(point["efficiency_lo"], point["efficiency_hi"])
+
+
+def _may_be_zero(point: Row) -> bool:
     low, high = point["efficiency_lo"], point["efficiency_hi"]
-    is_unknown = verdicts.is_open(point) or numbers.is_too_wide(low, high)
-    return is_unknown or (low is not None and 1 - low >= LEAST and high >= 1)
+    return low is not None and 1 - low >= LEAST and high >= 1
 
 
 def _loss(point: Row, terms: Sequence[Row]) -> str:
     """The text after the case and its size."""
     lost = 1 - point["efficiency"]
     if is_loss_undecided(point):
-        return f": {UNDECIDED_LOSS}"
+        return f": {undecided_loss(point)}"
     if lost < LEAST:
         amount = "nothing" if lost <= 0 else f"less than {100 * LEAST:.0f} %"
         is_shown = point["efficiency_lo"] is not None and 1 - point["efficiency_lo"] < LEAST

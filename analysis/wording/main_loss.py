@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from analysis.database.rows import Row
 from analysis.wording import numbers, verdicts
-from analysis.wording.lost_efficiency import UNDECIDED_LOSS, is_loss_undecided, name_of, unknown
+from analysis.wording.lost_efficiency import is_loss_undecided, name_of, undecided_loss, unknown
 from analysis.wording.sizes import largest, place_of, size_of
 
 _ESTIMATED = ("imbalance", "communication", "work")
@@ -61,7 +61,8 @@ def _main_loss(point: Row, losses: Sequence[Row]) -> str:
     if not terms:
         return ""
     if is_loss_undecided(point):
-        return f"{UNDECIDED_LOSS.capitalize()}."
+        amount = undecided_loss(point)
+        return f"{amount[0].upper()}{amount[1:]}."
     lost = 1 - terms[0]["efficiency"]
     main, *others = sorted(terms, key=lambda term: term["share"], reverse=True)
     if lost < LEAST or main["share"] < LEAST:
@@ -82,7 +83,8 @@ def _main_loss(point: Row, losses: Sequence[Row]) -> str:
     if main["share_lo"] is None:
         return f"{said}, by points alone {mainly} {cause}{gained}."
     if main["share_lo"] <= 0 or any(_rivals(other, main) for other in others):
-        return f"{said}; main cause unclear, {'' if is_remainder else 'probably '}{cause}{gained}."
+        likely = "perhaps " if main["share_lo"] <= 0 else "probably "
+        return f"{said}; main cause unclear, {'' if is_remainder else likely}{cause}{gained}."
     return f"{said}, {mainly} {cause}{gained}."
 
 

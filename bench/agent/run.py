@@ -123,7 +123,8 @@ class Agent:
         return Report(
             fault=outcome.fault,
             rank_facts=_facts_of_ranks(outcome),
-            rows=dict.fromkeys(outcome.outcomes, 0)
+            # ranks that did not start have no row, too: none are missing
+            rows=dict.fromkeys((place.rank for place in part.places), 0)
             | {rank.identity["rank"]: rank.trained for rank in ranks if rank.identity},
             setup_s=(min(barriers_ns) - span_ns[0]) / 1e9 if barriers_ns else None,
             finalised=finalised,

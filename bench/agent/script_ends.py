@@ -23,7 +23,6 @@ _SEVERAL = (
     "several processes of one rank take steps: the command starts ranks itself, perhaps with "
     "torch.multiprocessing.spawn; make it train in the process that bench starts, which has RANK and WORLD_SIZE"
 )
-_CHECKPOINT = "remove it and use --isolate (workload.isolate of a suite)"
 _NO_TORCH = "No module named 'torch'"
 _OUT_OF_MEMORY = re.compile(r"OutOfMemoryError|CUDA out of memory|^MemoryError", re.MULTILINE)
 _ERROR = re.compile(
@@ -47,7 +46,9 @@ def explained(run: RunSpec, rank: int, exit_code: int, scratch: Path, log: Path)
             first += _other_python(run)
     else:
         first = _ended_well(run, rank, scratch)
-    lines = [line for line in text.splitlines() if line.strip() and not _OF_THE_PROFILER.match(line)]
+    # a progress bar returns to the beginning of its line: the last state is the one that a terminal shows
+    shown = [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")]
+    lines = [line for line in shown if line.strip() and not _OF_THE_PROFILER.match(line)]
     last = [line[:_LONGEST_LINE] for line in lines[-_SHOWN_LINES:]]
     return {
         "error": "\n".join([first, *(f"  {line}" for line in last)]),
@@ -85,7 +86,7 @@ def _ended_well(run: RunSpec, rank: int, scratch: Path) -> str:
     if not (seen["optimizers"] or seen["is_scripts_own"]):
         return (
             "the command ended without an error and without a step of a torch optimizer: if it continues from a "
-            f"checkpoint, {_CHECKPOINT}; if it trains without such an optimizer, mark its steps with "
+            f"checkpoint, {_checkpoint(run)}; if it trains without such an optimizer, mark its steps with "
             "bench_probe.step()"
         )
     named = run.workload_options.get("step_optimizer")
@@ -98,8 +99,17 @@ def _ended_well(run: RunSpec, rank: int, scratch: Path) -> str:
     return (
         f"the command ended without an error after {seen['steps']} of {wanted} recorded steps (its first step is not "
         "recorded): ask for fewer (--steps, or measure.steps of a suite), let the script train for longer or, if it "
-        f"continues from a checkpoint, {_CHECKPOINT}"
+        f"continues from a checkpoint, {_checkpoint(run)}"
     )
+
+
+def _checkpoint(run: RunSpec) -> str:
+    """What to do about a checkpoint that an earlier run wrote."""
+    if run.workload_options.get("isolate"):
+        return (
+            "remove it, and make the script write it below its working folder: --isolate copies nothing else"
+        )
+    return "remove it and use --isolate (workload.isolate of a suite)"
 
 
 def has_several_processes(rank: int, scratch: Path) -> bool:

@@ -16,9 +16,9 @@ LARGEST_BYTES = 1 << 30
 
 
 def make(source: Path, scratch: Path, results: Path) -> None:
-    """Copy the files of `source` that git does not ignore; all of them if it is in no repository. Nothing of the
-    folder `results`, and nothing of the agent's scratch folder, which holds `scratch`. Raises InputError if they are
-    larger than LARGEST_BYTES, or cannot be copied."""
+    """Copy the files of `source` that git does not ignore; if it is in no repository, all but virtual environments of
+    Python. Nothing of the folder `results`, and nothing of the agent's scratch folder, which holds `scratch`. Raises
+    InputError if they are larger than LARGEST_BYTES, or cannot be copied."""
     target, total = scratch / FOLDER, 0
     left_out = [folder for folder in (results.resolve(), scratch.parent.resolve()) if folder != source]
     try:
@@ -61,6 +61,9 @@ def _names(source: Path) -> Iterator[str]:
                 yield name
         return
     for folder, folders, names in os.walk(source):
+        if "pyvenv.cfg" in names and Path(folder) != source:  # a virtual environment
+            folders.clear()
+            continue
         links = [each for each in folders if Path(folder, each).is_symlink()]
         for name in (*names, *links):
             yield os.path.relpath(Path(folder, name), source)

@@ -38,12 +38,23 @@ def become(job: RankJob, spec: RunSpec) -> NoReturn:
             os.chdir(Path(job.scratch, "work"))  # bench/agent/working_copy.py has made it
         elif options["cwd"] is not None:
             os.chdir(options["cwd"])
-        program = program_of(command[0], environment)
-        os.execve(program, command, environment)  # noqa: S606 - the user has named it
+        program = _program_in_copy(command[0], environment, options["cwd"])
+        # A Python finds its virtual environment by the first word, which may not lead to it from a copy.
+        first = program if "/" in command[0] else command[0]
+        os.execve(program, [first, *command[1:]], environment)  # noqa: S606 - the user has named it
     except OSError as error:
         sys.stderr.write(f"bench: {command[0]} cannot be started: {error.strerror}: {error.filename}\n")
         sys.stderr.flush()
         os._exit(NO_PROGRAM)
+
+
+def _program_in_copy(name: str, environment: Mapping[str, str], cwd: str | None) -> str:
+    """The program, from the current folder or else from `cwd`: a copy of that folder leaves out what git ignores, such
+    as the virtual environment with the program."""
+    try:
+        return program_of(name, environment)
+    except FileNotFoundError:
+        return program_of(name, environment, cwd)
 
 
 def obstacle(options: Mapping[str, Any]) -> str | None:

@@ -72,7 +72,7 @@ class CommandOptions:
     """Environment variables to set."""
     isolate: bool = False
     """Run in a copy of that folder, which is deleted after the run: what a run writes there does not reach the next
-    one. The copy has the files that git does not ignore; without a repository, all of them."""
+    one. The copy has the files that git does not ignore; without a repository, all but virtual environments."""
     step_optimizer: str | None = None
     """Class, or number from 0, of the optimizer whose step ends a training step. null: the one that takes its first
     step last."""

@@ -332,6 +332,11 @@ def test_an_optimizer_that_the_command_does_not_have_is_named(tmp_path: Path, ma
 def test_with_isolate_a_run_does_not_see_what_another_wrote(tmp_path: Path, marked: Marked) -> None:
     once = 'from pathlib import Path\nassert not Path("mark").exists()\nPath("mark").touch()\n'
     (tmp_path / "train.py").write_text(once + SCRIPT)
+    # a program that is not copied, as in a virtual environment
+    (tmp_path / "venv").mkdir()
+    (tmp_path / "venv/pyvenv.cfg").write_text(Path(sys.prefix, "pyvenv.cfg").read_text())
+    for name in ("bin", "lib"):
+        (tmp_path / "venv" / name).symlink_to(Path(sys.prefix, name))
     command = (
         "--world",
         "1",
@@ -340,7 +345,7 @@ def test_with_isolate_a_run_does_not_see_what_another_wrote(tmp_path: Path, mark
         "--isolate",
         "--no-load",
         "--",
-        "python",
+        "venv/bin/python",
         "train.py",
         "--batch",
         "32",

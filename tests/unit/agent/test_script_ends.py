@@ -47,6 +47,12 @@ def test_a_failure_has_the_last_line_of_its_traceback_and_the_end_of_the_log(
     assert is_oom is oom
 
 
+def test_of_a_progress_bar_only_its_last_state_is_shown(tmp_path: Path) -> None:
+    bar = "".join(f"\r{percent} % done" for percent in range(0, 101, 10))
+    lines, _ = explained(tmp_path, f"reading data\r\n{bar}\nbad input\n", 3)
+    assert [line.strip() for line in lines[1:]] == ["reading data", "100 % done", "bad input"]
+
+
 def test_a_command_that_ended_well_too_early(tmp_path: Path) -> None:
     lines, _ = explained(tmp_path, "", 0)
     assert lines[0].startswith("the command ended without an error, but never imported torch")
@@ -57,6 +63,9 @@ def test_a_command_that_ended_well_too_early(tmp_path: Path) -> None:
     assert "--isolate" in without  # it may have found the last checkpoint of the run before
     outcome.write_text(json.dumps({"script": {"optimizers": ["SGD"], "steps": 12}}))
     assert "after 12 of 35 recorded steps" in explained(tmp_path, "", 0)[0][0]
+    isolated = replace(RUN, workload_options={**RUN.workload_options, "isolate": True})
+    said = script_ends.explained(isolated, 1, 0, tmp_path, tmp_path / "log")["error"]
+    assert "make the script write it below its working folder" in said
     (tmp_path / "processes.rank1").touch()
     assert explained(tmp_path, "", 0)[0][0].startswith("several processes of one rank take steps")
 

@@ -35,6 +35,16 @@ def test_all_files_but_the_results_are_copied(source: Path, tmp_path: Path) -> N
     assert (source / "train.py").read_text() == "train.py"
 
 
+def test_virtual_environments_are_left_out(source: Path, tmp_path: Path) -> None:
+    for name in ("pyvenv.cfg", "lib/module.py"):
+        path = source / "venv" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    assert set(copied(source, tmp_path / "agent/run")) == {"train.py", "model/net.py", "data/big.bin"}
+    inside = copied(source / "venv", tmp_path / "agent/inner")  # the folder may itself be one
+    assert set(inside) == {"pyvenv.cfg", "lib/module.py"}
+
+
 def test_the_scratch_folder_may_be_inside(source: Path, tmp_path: Path) -> None:
     (source / "tmp").mkdir()
     (source / "tmp/other.raw").touch()
