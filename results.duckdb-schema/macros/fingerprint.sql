@@ -108,6 +108,38 @@ CREATE OR REPLACE MACRO training_code_difference(facts) AS (
     ][1]
 );
 
+-- The words in which two commands, JSON lists of words, differ, with the word before them:
+-- `… --batch 64 → … --batch 128`. Null if a side is no such list.
+CREATE OR REPLACE MACRO changed_words(baseline, candidate) AS (
+    WITH words AS (
+        SELECT TRY(from_json(baseline, '["VARCHAR"]')) AS one, TRY(from_json(candidate, '["VARCHAR"]')) AS other
+    ),
+    beginnings AS (
+        SELECT
+            one, other,
+            least(len(one), len(other)) AS most,
+            coalesce(list_position([one[place] = other[place] FOR place IN range(1, most + 1)], false) - 1, most)
+                AS same
+        FROM words
+    ),
+    ends AS (
+        SELECT
+            one, other, same,
+            coalesce(
+                list_position([one[-place] = other[-place] FOR place IN range(1, most - same + 1)], false) - 1,
+                most - same
+            ) AS same_at_end
+        FROM beginnings
+    )
+    SELECT array_to_string([
+        if(same > 1, '… ', '') || array_to_string(side[greatest(same, 1):len(side) - same_at_end], ' ')
+            || if(same_at_end > 0, ' …', '')
+        FOR side IN [one, other]
+    ], ' → ')
+    FROM ends
+    WHERE one IS NOT NULL AND other IS NOT NULL
+);
+
 -- The training settings in which two run specifications (runs.config) differ, as text: `global_batch: 64 → 256,
 -- train.precision: fp32 → bf16`; `none` if one side lacks the setting; null if both agree or one is unknown. Names are
 -- the suite's keys. It lists only one batch setting: the one that the suite sets.
@@ -164,11 +196,20 @@ CREATE OR REPLACE MACRO settings_difference(baseline_config, candidate_config) A
                 'selfcheck', 'wire', 'wire_rounds'
             )
     ),
+    with_words AS (
+        SELECT
+            *,
+            CASE WHEN name = 'workload.command' THEN baseline END AS command,
+            CASE WHEN name = 'workload.command' THEN candidate END AS other_command,
+            changed_words(command, other_command) AS words
+        FROM facts
+    ),
     final AS (
         SELECT string_agg(
-            name || ': ' || coalesce(baseline, 'none') || ' → ' || coalesce(candidate, 'none'), ', ' ORDER BY name
+            name || ': ' || coalesce(words, coalesce(baseline, 'none') || ' → ' || coalesce(candidate, 'none')),
+            ', ' ORDER BY name
         ) AS difference
-        FROM facts
+        FROM with_words
         WHERE baseline IS DISTINCT FROM candidate
             AND baseline_config IS NOT NULL AND candidate_config IS NOT NULL
     )

@@ -329,6 +329,18 @@ def test_an_optimizer_that_the_command_does_not_have_is_named(tmp_path: Path, ma
     )
 
 
+def test_a_folder_that_is_too_large_to_isolate_ends_the_run_and_no_row_of_it_is_missing(
+    tmp_path: Path, marked: Marked
+) -> None:
+    with (tmp_path / "data.bin").open("wb") as file:
+        file.truncate(2 << 30)  # takes no room
+    options = ("--isolate", "--world", "1", "--repeats", "1", "--session", "s")
+    done = measure(marked, tmp_path, *options, "--", "python", "-c", "import torch")
+    assert done.returncode == 1, done.stderr
+    assert "holds more than 1 GiB of files" in outcome(tmp_path, "script.1x1.r0")["error"]
+    assert "left out" not in done.stdout + done.stderr
+
+
 def test_with_isolate_a_run_does_not_see_what_another_wrote(tmp_path: Path, marked: Marked) -> None:
     once = 'from pathlib import Path\nassert not Path("mark").exists()\nPath("mark").touch()\n'
     (tmp_path / "train.py").write_text(once + SCRIPT)

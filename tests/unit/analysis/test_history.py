@@ -126,6 +126,24 @@ def test_settings_that_differ_are_named_by_their_keys(rows):
     )
 
 
+def command(*words: str) -> list[Case]:
+    return [ddp(options={"command": ["python", "train.py", *words]})]
+
+
+@over_time(
+    command("--batch", "64", "--lr", "0.1"), command("--batch", "32", "--lr", "0.1"),
+    command("--batch", "32", "--lr", "0.1", "--fast"), command("--fast"), command("--fast"),
+)  # fmt: skip
+def test_of_a_command_only_the_words_that_differ_are_named(rows):
+    assert [row["other_settings"] for row in rows] == [
+        None,
+        "workload.command: … --batch 64 … → … --batch 32 …",
+        "workload.command: … 0.1 → … 0.1 --fast",
+        "workload.command: … train.py --batch 32 --lr 0.1 … → … train.py …",
+        None,
+    ]
+
+
 @over_time([ddp()], [Case(name="ddp", step_ms={2: REPEATS[:2]}, repeats=2)])
 def test_how_often_a_run_is_repeated_is_no_other_experiment(rows):
     assert rows[1]["is_alike"]
