@@ -275,6 +275,14 @@ def test_a_cause_is_likely_if_nothing_may_be_lost_and_none_if_that_is_undecided(
     assert [row["certainty"] for row in rows] == certainty
 
 
+@pytest.mark.parametrize("finding", ["needless_reductions"])
+def test_the_reductions_of_a_step_are_counted(of_planted, finding):
+    rows = found_in(of_planted, finding, "fires")
+    found = {row["session_id"].rpartition(".")[2]: row for row in rows}
+    assert {name: row["magnitude"] for name, row in found.items()} == {"four": 4, "two": 2, "norm": 4}
+    assert "reduced 4 times per optimizer step: 10.5 MiB in place of 2.64 MiB" in found["four"]["evidence"]
+
+
 @pytest.mark.parametrize("finding", ["unusable_profile"])
 def test_the_advice_for_an_unusable_profile_fits_its_problem(of_planted, finding):
     advice = {row["case_name"]: row["advice"] for row in found_in(of_planted, finding, "fires")}
