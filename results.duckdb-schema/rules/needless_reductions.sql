@@ -51,7 +51,8 @@ SELECT
     share * (1 - 1 / reductions) AS cost,
     reductions AS magnitude,
     format(
-        'gradients are reduced {} times per optimizer step: {} MiB in place of {} MiB', reductions,
+        'gradients are reduced {} times per optimizer step, counted in fp32: {} MiB in place of {} MiB',
+        reductions,
         number_text(message_bytes / 2 ** 20), number_text(gradient_bytes / 2 ** 20)
     ) || coalesce(
         format('; exposed communication is {} of the ranks'' time', share_text(share, share_lo, share_hi)), ''

@@ -280,7 +280,10 @@ def test_the_reductions_of_a_step_are_counted(of_planted, finding):
     rows = found_in(of_planted, finding, "fires")
     found = {row["session_id"].rpartition(".")[2]: row for row in rows}
     assert {name: row["magnitude"] for name, row in found.items()} == {"four": 4, "two": 2, "norm": 4}
-    assert "reduced 4 times per optimizer step: 10.5 MiB in place of 2.64 MiB" in found["four"]["evidence"]
+    assert (
+        "reduced 4 times per optimizer step, counted in fp32: 10.5 MiB in place of 2.64 MiB"
+        in found["four"]["evidence"]
+    )
 
 
 @pytest.mark.parametrize("finding", ["unusable_profile"])
