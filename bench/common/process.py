@@ -10,8 +10,6 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from setproctitle import setproctitle
-
 _PR_SET_PDEATHSIG = 1
 _ENDED = ("Z", "X")
 """State letters of processes that have ended, in proc(5)."""
@@ -21,6 +19,8 @@ _TICK_S = 0.02
 
 def name_process(name: str) -> None:
     """Show this process as `bench: NAME` in ps, nvidia-smi and `top -c`."""
+    from setproctitle import setproctitle  # the Python of a script, which imports this file, may not have it
+
     os.environ.setdefault("SPT_NOENV", "1")  # else the name overwrites /proc/PID/environ
     setproctitle(f"bench: {name}")
 

@@ -11,6 +11,7 @@ import os
 import resource
 import sys
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NoReturn
@@ -34,18 +35,19 @@ _FIRST_STEPS = 2
 _KEPT = "what the script keeps between steps is on the device; a data set in host memory takes none of it"
 
 
-def begin(job_json: str) -> None:
-    """From now on the script runs on tensors without values. `job_json`: `world_size`, `ranks_per_node`, the file
-    `answer` to write, and the process id `asker` of `bench`."""
-    job = json.loads(job_json)
+def begin(job: Mapping[str, Any]) -> None:
+    """From now on the script runs on tensors without values. `job`: `world_size`, `ranks_per_node`, the file `answer`
+    to write, and the process id `asker` of `bench`."""
     if os.getppid() == job["asker"]:  # not so below a shell
         die_with_parent(job["asker"])
     script = _Script(Path(job["answer"]), job["ranks_per_node"])
     _join_a_fake_group(job["world_size"])
     quicken_fsdp()
     sys.excepthook = script.failed
-    atexit.register(script.ended_early)
+    atexit.register(script.note_steps)
     script.enter()
+    os.environ["MASTER_PORT"] = "29500"  # never used, but a script may read it
+    script.note_steps()
 
 
 def _join_a_fake_group(world_size: int) -> None:
@@ -105,8 +107,8 @@ class _Script:
         sys.__excepthook__(kind, error, trace)
         self._end({"problem": f"{where}{describe(error)}{remedy}"})
 
-    def ended_early(self) -> None:
-        """At the end of a script that has not taken enough steps."""
+    def note_steps(self) -> None:
+        """The answer of a script that has not taken enough steps."""
         self._answer.write_text(json.dumps({"steps": self._steps}))
 
     def _value_needed(self, error: ValueNeededError) -> NoReturn:

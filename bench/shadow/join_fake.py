@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import torch
 import torch.distributed as dist
 from torch.distributed.fsdp._fully_shard import _fsdp_param
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-from bench.records.run_spec import RunSpec
+if TYPE_CHECKING:  # the Python of a script has no annotated_types
+    from bench.records.run_spec import RunSpec
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -26,7 +27,8 @@ from bench.workloads.command import filled_for
 
 _SITE = Path(__file__).parent / "site"
 """The folder whose `sitecustomize` makes a Python program a shadow."""
-_ROOT = Path(__file__).parents[2]
+_NO_PORT = "the shadow did not load"
+"""A port that ends a script without a shadow, which would wait for other ranks for ever."""
 TIMEOUT_S = 600.0
 
 
@@ -154,17 +156,37 @@ def shadow_of_script(
             "ranks_per_node": ranks_per_node,
             "answer": str(answer),
             "asker": os.getpid(),
+            "python": sys.executable,
         }
-        done = _run(words, _script_environment(job, variables or {}), name, timeout_s, cwd=cwd)
-        said = json.loads(answer.read_text()) if answer.exists() else {}
-        if said.keys() <= {"steps"}:
-            raise InputError(f"{name}: {_too_few_steps(done, said.get('steps', 0))}")
+        try:
+            done = _run(words, _script_environment(job, variables or {}), name, timeout_s, cwd=cwd)
+        except subprocess.TimeoutExpired:
+            problem = took_too_long(timeout_s) if answer.exists() else _not_begun(f"after {timeout_s:g} s")
+            raise InputError(f"{name}: {problem}") from None
+        if not answer.exists():
+            ended = f"when it ended with {how_ended(done.returncode)}{_why(done)}"
+            raise InputError(f"{name}: {_not_begun(ended)}")
+        said = json.loads(answer.read_text())
+        if said.keys() == {"steps"}:
+            raise InputError(f"{name}: {_too_few_steps(done, said['steps'])}")
         return _shadow(said, name)
+
+
+def _not_begun(when: str) -> str:
+    """The problem of a command in which no Python has run our `sitecustomize`."""
+    return (
+        f"no Python with torch had begun a shadow {when}: start the script by the Python that has torch, without its "
+        f"options -E, -I and -S, and with the PYTHONPATH that bench sets; bench's own Python is {sys.executable}"
+    )
+
+
+def _why(done: subprocess.CompletedProcess[str]) -> str:
+    return f": {_last_line(done)}" if done.returncode and done.stderr.strip() else ""
 
 
 def _too_few_steps(done: subprocess.CompletedProcess[str], steps: int) -> str:
     """The problem of a script that ended before its third step."""
-    why = f": {_last_line(done)}" if done.returncode and done.stderr.strip() else ""
+    why = _why(done)
     ended = f"ended with {how_ended(done.returncode)}"
     if steps:
         counted = f"{steps} step{'s' * (steps > 1)} of an optimizer"
@@ -183,7 +205,7 @@ def _too_few_steps(done: subprocess.CompletedProcess[str], steps: int) -> str:
 
 def _script_environment(job: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, str]:
     """The variables of torchrun for rank 0, over the case's `variables` and the caller's own."""
-    path = [str(_SITE), variables.get("PYTHONPATH", os.environ.get("PYTHONPATH", "")), str(_ROOT)]
+    path = [str(_SITE), variables.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))]
     return {
         **os.environ,
         **variables,
@@ -194,7 +216,7 @@ def _script_environment(job: Mapping[str, Any], variables: Mapping[str, str]) ->
         "LOCAL_WORLD_SIZE": str(job["ranks_per_node"]),
         "GROUP_WORLD_SIZE": str(-(-job["world_size"] // job["ranks_per_node"])),
         "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": "29500",  # never used
+        "MASTER_PORT": _NO_PORT,  # the shadow changes it
         "CUDA_VISIBLE_DEVICES": "",
         "HIP_VISIBLE_DEVICES": "-1",
         "PYTHONPATH": os.pathsep.join(filter(None, path)),
@@ -232,9 +254,6 @@ def _run(
             raise InputError(f"{name}: {_not_started(words[0], error)}") from None
         try:
             code = process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            assert timeout_s is not None
-            raise InputError(f"{name}: {took_too_long(timeout_s)}") from None
         finally:
             kill_session(process.pid)  # a shadow, and what its model has started, lead groups of their own
             process.wait()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 import time
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -383,6 +385,60 @@ def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) ->
 def test_a_script_that_cannot_go_on_is_refused(tmp_path: Path, before: str, after: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         shadow_of_script(script(tmp_path, SCRIPT.replace(before, after)), world_size=16, ranks_per_node=8)
+
+
+TORCH_AND_WHAT_IT_NEEDS = (
+    "torch", "torchgen", "functorch", "sympy", "mpmath", "networkx", "jinja2", "markupsafe", "fsspec", "filelock",
+    "typing_extensions.py", "nvidia", "cuda", "triton",
+)  # fmt: skip
+"""Files and folders of site-packages."""
+
+
+def python_of(folder: Path, *installed: str) -> str:
+    """Another Python, whose site-packages has nothing but these files and folders of ours."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    ours = Path(find_spec("torch").origin).parents[1]
+    for name in installed:
+        if (ours / name).exists():
+            (packages / name).symlink_to(ours / name)
+    return str(folder / "bin/python")
+
+
+def test_a_script_has_the_modules_of_its_own_python_alone(tmp_path: Path) -> None:
+    other = python_of(tmp_path / "other", *TORCH_AND_WHAT_IT_NEEDS)
+    looks = "from importlib.util import find_spec\nassert not find_spec('setproctitle') and not find_spec('analysis')\n"
+    _, file = script(tmp_path, looks + SCRIPT)
+    found = shadow_of_script([other, file], world_size=4, ranks_per_node=2)
+    assert total_bytes(found.messages) == 4 * (64 * 64 + 64)
+
+
+@pytest.mark.parametrize("python", [(sys.executable, "-I"), ("env", "-u", "PYTHONPATH", sys.executable)])
+def test_a_script_without_its_shadow_waits_for_no_other_rank(tmp_path: Path, python: tuple[str, ...]) -> None:
+    _, file = script(tmp_path, SCRIPT)
+    options = ["--world", "2", "--timeout", "300", "--results", str(tmp_path / "r")]
+    done = CliRunner().invoke(group, ["predict", *options, "--", *python, file])
+    assert isinstance(done.exception, InputError), done.output
+    assert done.exception.exit_code == 2
+    assert "no Python with torch had begun a shadow when it ended with exit code 1: ValueError" in done.output
+
+
+def test_a_command_that_begins_no_shadow_is_not_taken_for_a_slow_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no Python with torch had begun a shadow after 1 s: start"):
+        shadow_of_script(["sleep", "100"], world_size=2, ranks_per_node=2, timeout_s=1)
+
+
+def test_a_python_without_torch_is_named(tmp_path: Path) -> None:
+    _, file = script(tmp_path, SCRIPT)
+    with pytest.raises(InputError, match="No module named 'torch': start the script by the Python"):
+        shadow_of_script([python_of(tmp_path / "bare"), file], world_size=2, ranks_per_node=2)
+
+
+def test_a_torch_in_which_no_shadow_runs_is_named(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("__version__ = '1.0'")
+    own = {"PYTHONPATH": str(tmp_path)}
+    with pytest.raises(InputError, match=r"no shadow runs with torch 1\.0 and Python 3.*: start the script"):
+        shadow_of_script(script(tmp_path, SCRIPT), world_size=2, ranks_per_node=2, variables=own)
 
 
 def test_gradients_that_a_script_averages_itself_are_sent_after_backward(tmp_path: Path) -> None:
