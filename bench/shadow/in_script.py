@@ -105,7 +105,8 @@ class _Script:
         if any(word in str(error) for word in ("CUDA", "NVIDIA", "cuda")):
             remedy = ": a shadow has no GPU: choose the device by torch.cuda.is_available()"
         sys.__excepthook__(kind, error, trace)
-        self._end({"problem": f"{where}{describe(error)}{remedy}"})
+        said = json.loads(self._answer.read_text())  # by a loader process, whose end is this error
+        self._end(said if "problem" in said else {"problem": f"{where}{describe(error)}{remedy}"})
 
     def note_steps(self) -> None:
         """The answer of a script that has not taken enough steps."""

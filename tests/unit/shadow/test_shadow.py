@@ -346,6 +346,11 @@ def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) ->
     [
         ("loss.backward()", "print(loss.item())", r"train\.py, line 15: the code reads a value"),
         (
+            "DataLoader(data, ",
+            "DataLoader(data, num_workers=1, collate_fn=lambda items: [items[0][0].sum().item()], ",
+            r"train\.py, line 13: the code reads a value",
+        ),
+        (
             "loss.backward()",
             "torch.save(model.state_dict(), 'last.pt')",
             r"train\.py, line 15: the code reads a value \(torch\.save\)",
