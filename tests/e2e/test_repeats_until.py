@@ -45,6 +45,8 @@ ORDER = [
     "capped.1x1.r5",
     "settles.1x2.r6",
 ]
+NOISY = ("settles.1x2.r7", "settles.1x2.r8")
+"""Further runs on a machine that is so busy that the seventh repeat does not make the interval narrow enough."""
 
 
 def command(folder: Path) -> list[str]:
@@ -82,23 +84,27 @@ def test_what_is_too_wide_is_repeated_until_it_is_narrow_or_at_its_limit_also_by
     resumed = one_process.run(*command(tmp_path), "--session", "s")
     assert resumed.returncode == 0, resumed.stderr
     assert "not yet known: throughput within ±19 %; another round of 1 run" in resumed.stderr
+    order = [*ORDER, *(name for name in NOISY if (session / name).exists())]
+    settled = 7 + len(order) - len(ORDER)
     shown = [line.partition("] ")[2] for line in (said + resumed.stderr).splitlines() if line.startswith("[")]
-    assert [line.split()[0] for line in shown if "interrupted" not in line.split()] == ORDER
+    assert [line.split()[0] for line in shown if "interrupted" not in line.split()] == order
     assert "capped 1x1: throughput within ±" in resumed.stdout
-    assert "settles 1x2: throughput" not in resumed.stdout
-    assert sorted(path.parent.name for path in session.glob("*/run.json")) == sorted(ORDER)
+    assert ("settles 1x2: throughput" in resumed.stdout) <= (settled == 9)
+    assert sorted(path.parent.name for path in session.glob("*/run.json")) == sorted(order)
     plan = json.loads((session / "session.json").read_text())["plan"]
-    assert [run["run_id"] for run in plan] == ORDER
+    assert [run["run_id"] for run in plan] == order
     coverage = "SELECT case_name, world_size, planned, ok, skipped, missing FROM coverage ORDER BY ALL"
     assert ask(one_process, tmp_path, coverage) == [
         ["capped", 1, 6, 6, 0, 0],
         ["narrow", 1, 5, 5, 0, 0],
-        ["settles", 2, 7, 7, 0, 0],
+        ["settles", 2, settled, settled, 0, 0],
         ["settles", 64, 5, 0, 5, 0],
     ]
     needed = (
         "SELECT case_name, repeats_needed_until = 0 AS enough FROM scaling WHERE repeats > 0 ORDER BY ALL"
     )
-    assert ask(one_process, tmp_path, needed) == [["capped", False], ["narrow", True], ["settles", True]]
+    *others, (_, is_settled) = ask(one_process, tmp_path, needed)
+    assert others == [["capped", False], ["narrow", True]]
+    assert is_settled or settled == 9
     again = one_process.run("suite", "--resume", "s", "--results", str(tmp_path / "r"))
     assert "every run of its plan is done" in again.stderr
