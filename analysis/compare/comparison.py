@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -126,14 +127,13 @@ def compare(
     Raises AnalysisError if a side names no session, or if no row has a ratio."""
     both = sides(connection, baseline, candidate)
     rows = fetch_rows(connection, QUERY, _parameters(*both, margin, max_regression))
-    ran = [_placements(connection, side) for side in both]
+    rows_of_sides = [_rows_of(connection, side) for side in both]
+    ran = [dict.fromkeys(map(_place, each)) for each in rows_of_sides]
     if not rows:
-        told = _differing_case(connection, both)
-        if told is None:
-            told = f"{both[0].name} has {_listed(ran[0])}; {both[1].name} has {_listed(ran[1])}"
+        alone = f"{both[0].name} has {_listed(ran[0])}; {both[1].name} has {_listed(ran[1])}"
         raise AnalysisError(
             "no case in common: both sides need a case with the same name, workload, scaling, strategy and unit of "
-            f"throughput. {told}"
+            f"throughput. {_only_named(both, rows_of_sides) or alone}"
         )
     _add_troubles(connection, rows, both)
     if all(row["ratio"] is None for row in rows):
@@ -190,38 +190,32 @@ Places = dict[tuple[str, str], None]
 """Case and placement."""
 
 
-def _placements(connection: duckdb.DuckDBPyConnection, side: Side) -> Places:
+def _rows_of(connection: duckdb.DuckDBPyConnection, side: Side) -> list[Row]:
     query = "FROM compare_side($sessions, $only) ORDER BY case_name, workers, nodes, threads"
-    rows = fetch_rows(connection, query, {"sessions": list(side.session_ids), "only": side.case})
-    return {(row["case_name"], row["placement"]): None for row in rows}
+    return fetch_rows(connection, query, {"sessions": list(side.session_ids), "only": side.case})
 
 
-_KIND = {"workload": "workload", "scaling_mode": "scaling", "strategy": "strategy", "throughput_unit": "unit"}
-"""Column -> the word for it."""
+_ALWAYS_EQUAL = ("workload", "axis", "throughput_unit")
+"""Columns in which cases must agree even if both are named."""
 
 
-def _differing_case(connection: duckdb.DuckDBPyConnection, both: Sequence[Side]) -> str | None:
-    """How the first case with the same name on both sides differs; null if there is none."""
-    query = "FROM compare_side($sessions, $only) ORDER BY case_name, workers, nodes, threads"
-    one, other = (
-        {
-            row["case_name"]: row
-            for row in fetch_rows(connection, query, {"sessions": list(side.session_ids), "only": side.case})
-        }
-        for side in both
-    )
-    if not (names := [name for name in one if name in other]):
-        return None
-    name = names[0]
-    different = [
-        f"{word} {one[name][key]} in {both[0].name} and {other[name][key]} in {both[1].name}"
-        for key, word in _KIND.items()
-        if one[name][key] != other[name][key]
-    ]
-    if not different:
-        return None
-    named = " ".join(f"{side.name.removesuffix(f':{name}')}:{name}" for side in both)
-    return f"{name} has the {', the '.join(different)}. To compare it nevertheless, name it: `bench compare {named}`"
+def _only_named(both: Sequence[Side], ran: Sequence[Sequence[Row]]) -> str | None:
+    """How the first case that both sides have differs, with the command that compares it nevertheless: cases that are
+    named may differ in scaling and strategy. Null if there is none."""
+    there = {_place(row): row for row in ran[0]}
+    for row in ran[1]:
+        old = there.get(_place(row))
+        if old is None or both[0].case or any(old[key] != row[key] for key in _ALWAYS_EQUAL):
+            continue
+        name = row["case_name"]
+        said = [
+            f"its {word} is {old[key]} in {both[0].name} and {row[key]} in {both[1].name}"
+            for key, word in (("scaling_mode", "scaling"), ("strategy", "strategy"))
+            if old[key] != row[key]
+        ]
+        command = shlex.join(["bench", "compare", *(f"{side.said}:{name}" for side in both)])
+        return f"{name}: {', '.join(said)}. `{command}` compares it nevertheless"
+    return None
 
 
 def _measured_machines(connection: duckdb.DuckDBPyConnection, both: Iterable[Side]) -> bool:

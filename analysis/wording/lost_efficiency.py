@@ -55,7 +55,8 @@ def lines(points: Sequence[Row], losses: Sequence[Row], by_group: Sequence[Row])
 
 def is_loss_undecided(point: Row) -> bool:
     """Whether repeats vary too much to say how much was lost, or whether anything was."""
-    return _has_no_bound(point) or _may_be_zero(point)
+    low, high = point["efficiency_lo"], point["efficiency_hi"]
+    return _has_no_bound(point) or (low is not None and 1 - low >= LEAST and high >= 1)
 
 
 def undecided_loss(point: Row) -> str:
@@ -67,11 +68,6 @@ def undecided_loss(point: Row) -> str:
 
 def _has_no_bound(point: Row) -> bool:
     return verdicts.is_open(point) or numbers.is_too_wide(point["efficiency_lo"], point["efficiency_hi"])
-
-
-def _may_be_zero(point: Row) -> bool:
-    low, high = point["efficiency_lo"], point["efficiency_hi"]
-    return low is not None and 1 - low >= LEAST and high >= 1
 
 
 def _loss(point: Row, terms: Sequence[Row]) -> str:

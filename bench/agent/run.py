@@ -123,7 +123,7 @@ class Agent:
         return Report(
             fault=outcome.fault,
             rank_facts=_facts_of_ranks(outcome),
-            # ranks that did not start have no row, too: none are missing
+            # 0 for a rank that did not start: none of its rows are missing
             rows=dict.fromkeys((place.rank for place in part.places), 0)
             | {rank.identity["rank"]: rank.trained for rank in ranks if rank.identity},
             setup_s=(min(barriers_ns) - span_ns[0]) / 1e9 if barriers_ns else None,

@@ -175,7 +175,7 @@ def shadow_of_script(
 def _not_begun(when: str) -> str:
     """The problem of a command in which no Python has run our `sitecustomize`."""
     return (
-        f"no Python with torch had begun a shadow {when}: start the script by the Python that has torch, without its "
+        f"no Python with torch had begun a shadow {when}: start the script with a Python that has torch, without its "
         f"options -E, -I and -S, and with the PYTHONPATH that bench sets; bench's own Python is {sys.executable}"
     )
 

@@ -30,8 +30,8 @@ def _begin(job: Any) -> None:
         torch = getattr(sys.modules.get("torch"), "__version__", "of an unknown version")
         problem = (
             f"no shadow runs with torch {torch} and Python {sys.version.split()[0]} of {sys.executable} "
-            f"({type(error).__name__}: {error}): start the script by a Python with a newer torch, such as that of "
-            f"bench, {job['python']}"
+            f"({type(error).__name__}: {error}): start the script with a Python that has a newer torch, such as that "
+            f"of bench, {job['python']}"
         )
         Path(job["answer"]).write_text(json.dumps({"problem": problem}))
         os._exit(1)

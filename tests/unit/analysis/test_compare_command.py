@@ -209,8 +209,8 @@ def test_a_share_that_is_none_is_refused(bench_compare, share, said):
         ("settings:", "settings:on", "write SESSION"),
         (OLD, "other", "no case in common: both sides need a case with the same name, workload, scaling, strategy "
                        "and unit of throughput. "
-                       f"ddp has the scaling strong in {OLD} and weak in other. To compare it nevertheless, name it: "
-                       f"`bench compare {OLD}:ddp other:ddp`"),
+                       f"ddp: its scaling is strong in {OLD} and weak in other. "
+                       f"`bench compare {OLD}:ddp other:ddp` compares it nevertheless"),
         (OLD, "broken", "no case in common has an ok repeat on both sides: ddp 1x2"),
     ],
 )  # fmt: skip

@@ -435,7 +435,7 @@ def test_a_command_that_begins_no_shadow_is_not_taken_for_a_slow_one(tmp_path: P
 
 def test_a_python_without_torch_is_named(tmp_path: Path) -> None:
     _, file = script(tmp_path, SCRIPT)
-    with pytest.raises(InputError, match="No module named 'torch': start the script by the Python"):
+    with pytest.raises(InputError, match="No module named 'torch': start the script with a Python"):
         shadow_of_script([python_of(tmp_path / "bare"), file], world_size=2, ranks_per_node=2)
 
 
