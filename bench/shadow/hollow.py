@@ -46,7 +46,8 @@ _SHARES_STORAGE = {
     _ATEN.resize_.default,
 }
 """Operations that touch no values and share or resize a storage, without saying so in their schema."""
-_READS = {_ATEN._local_scalar_dense.default, _ATEN.equal.default, _ATEN.is_nonzero.default}
+_ITEM = _ATEN._local_scalar_dense.default
+_READS = {_ITEM, _ATEN.equal.default, _ATEN.is_nonzero.default}
 _READING_METHODS = {torch.Tensor.tolist, torch.Tensor.numpy, torch.Tensor.__array__}
 _OVERFLOW_CHECK = _ATEN._amp_foreach_non_finite_check_and_unscale_.default
 
@@ -115,14 +116,20 @@ class HollowStorages:
 class Hollow(TorchDispatchMode):
     """Inside, operations on large or unknown values compute shapes alone.
 
-    Raises ValueNeededError if code reads an unknown value, or calls `needed` with it."""
+    Raises ValueNeededError if code reads an unknown value, or calls `needed` with it. `real_number` is called instead
+    if that value is a single real number, such as a loss; the code reads what it returns."""
 
-    def __init__(self, needed: Callable[[ValueNeededError], NoReturn] | None = None) -> None:
+    def __init__(
+        self,
+        needed: Callable[[ValueNeededError], NoReturn] | None = None,
+        real_number: Callable[[ValueNeededError], float] | None = None,
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._hollow = HollowStorages()
         self._results: dict[Any, _Results] = {}
         """By operation and the shapes of its arguments."""
         self._needed = needed or _refuse
+        self._real_number = real_number or self._needed
         self._methods = _ReadingMethods(self._hollow, self._needed)
 
     def __enter__(self) -> Hollow:
@@ -156,6 +163,8 @@ class Hollow(TorchDispatchMode):
         if func in _READS or (
             torch.Tag.dynamic_output_shape in func.tags and not _is_a_selection(func, args)
         ):
+            if unknown and func is _ITEM and args[0].is_floating_point():
+                return self._real_number(ValueNeededError(str(func)))
             if unknown:
                 self._needed(ValueNeededError(str(func)))
             return func(*args, **kwargs)

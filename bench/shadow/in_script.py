@@ -30,9 +30,12 @@ from bench.shadow.hollow import Hollow, ValueNeededError, place_in
 from bench.shadow.join_fake import quicken_fsdp
 from bench.shadow.memory import StorageLog
 from bench.shadow.messages import as_message
+from bench.shadow.records import PeakMemory
 
 _FIRST_STEPS = 2
 _KEPT = "what the script keeps between steps is on the device; a data set in host memory takes none of it"
+_UNCOMPILED = "without torch.compile: messages are the same, but a compiler saves activations"
+_PLACES_NAMED = 3
 
 
 def begin(job: Mapping[str, Any]) -> None:
@@ -72,7 +75,11 @@ class _Script:
     def __init__(self, answer: Path, ranks_per_node: int) -> None:
         self._answer = answer
         self._ranks_per_node = ranks_per_node
-        self._hollow = Hollow(self._value_needed)
+        self._hollow = Hollow(self._value_needed, self._real_number)
+        self._process = os.getpid()
+        self._numbers_read_at: dict[tuple[str, int] | None, None] = {}
+        """Files and lines, in their order."""
+        self._compiles = False
         self._messages = MessageRecorder()
         self._log = StorageLog()
         self._buffers: list[weakref.ref[torch.Tensor]] = []
@@ -94,6 +101,13 @@ class _Script:
             self._sent_before_backward_ended = len(self._messages.sent)
 
         torch.autograd.backward = and_note
+        compiled = torch.compile
+
+        def noted(*args: Any, **keys: Any) -> Any:
+            self._compiles = True
+            return compiled(*args, **keys)
+
+        torch.compile = noted
         for mode in (self._hollow, self._messages, self._log):
             mode.__enter__()
 
@@ -115,6 +129,27 @@ class _Script:
     def _value_needed(self, error: ValueNeededError) -> NoReturn:
         # the script might catch an exception
         self._end({"problem": error.text(of_script=True)})
+
+    def _real_number(self, error: ValueNeededError) -> float:
+        """The number that the script reads in place of a loss or another real number. A loader process has no way to
+        say that it read one."""
+        if os.getpid() != self._process:
+            self._value_needed(error)
+        self._numbers_read_at[error.place] = None
+        return 1.0
+
+    def _notes(self, memory: PeakMemory) -> list[str]:
+        notes = [_KEPT] * (memory.kept > 0) + [_UNCOMPILED] * self._compiles
+        if self._numbers_read_at:
+            places = [
+                "torch" if place is None else f"{place[0]}, line {place[1]}"
+                for place in self._numbers_read_at
+            ]
+            more = f"; and {len(places) - _PLACES_NAMED} more lines" if len(places) > _PLACES_NAMED else ""
+            notes.append(
+                f"each number that the script reads is 1 ({'; '.join(places[:_PLACES_NAMED])}{more})"
+            )
+        return notes
 
     def _registered(self, buffer: torch.Tensor | None) -> None:
         if buffer is not None:
@@ -158,7 +193,7 @@ class _Script:
             "stages": None,
             "seconds": perf_counter() - self._began,
             "ram_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
-            "notes": [_KEPT] * (memory.kept > 0),
+            "notes": self._notes(memory),
             "parameters": sum(
                 getattr(one, "_local_tensor", one).numel() for one in self._parameters(optimizer)
             ),

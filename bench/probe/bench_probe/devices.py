@@ -45,6 +45,9 @@ class Cuda:
 
     def __init__(self, device):
         self.device = device
+        self._index = (
+            device.index
+        )  # torch takes longer to find the number of a device than to record an event
         self.name = torch.cuda.get_device_name(device)
         self._losses = torch.zeros(_LOSSES, dtype=torch.float32, device="cpu", pin_memory=True)
         self._read = 0
@@ -52,7 +55,7 @@ class Cuda:
 
     def mark(self):
         event = torch.cuda.Event(enable_timing=True)
-        event.record(torch.cuda.current_stream(self.device))
+        event.record(torch.cuda.current_stream(self._index))
         return event
 
     @staticmethod
@@ -60,10 +63,10 @@ class Cuda:
         return round(begin.elapsed_time(end) * 1e6)
 
     def read(self, step):
-        peaks = torch.cuda.memory_stats_as_nested_dict(self.device)
+        peaks = torch.cuda.memory_stats_as_nested_dict(self._index)
         step.allocated = peaks["allocated_bytes"]["all"]["peak"]
         step.reserved = peaks["reserved_bytes"]["all"]["peak"]
-        torch.cuda.reset_peak_memory_stats(self.device)
+        torch.cuda.reset_peak_memory_stats(self._index)
         on_device = [
             one.to(self.device, torch.float32) for one in step.losses if isinstance(one, torch.Tensor)
         ]

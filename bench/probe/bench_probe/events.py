@@ -28,16 +28,18 @@ def stop(profiler, path, trace=None):
         profiler.export_chrome_trace(str(trace.with_name(f".{trace.name}")))
         trace.with_name(f".{trace.name}").rename(trace)
     temporary = path.with_suffix(".tmp")
+    events = profiler.profiler.kineto_results.events()
+    annotations = {event.name() for event in events if event.scope() == _OF_THE_USER}
     with temporary.open("w") as file:
-        for event in profiler.profiler.kineto_results.events():
-            line = _line(event)
+        for event in events:
+            line = _line(event, annotations)
             if line is not None:
                 file.write(json.dumps(line) + "\n")
     temporary.rename(path)
 
 
-def _line(event):
-    kind, name = _kind(event), event.name()
+def _line(event, annotations):
+    kind, name = _kind(event, annotations), event.name()
     is_message = name.startswith(("gloo:", "c10d::"))
     is_call = name == "record_param_comms"
     if kind not in _KINDS and not is_message and not is_call:
@@ -60,13 +62,15 @@ def _line(event):
     return found
 
 
-def _kind(event):
-    if hasattr(event, "activity_type"):
+def _kind(event, annotations):
+    """`annotations`: names of all regions that record_function marked."""
+    if hasattr(event, "activity_type"):  # torch 2.11 has none
         return event.activity_type()
-    # torch 2.0
-    is_of_driver = event.name().startswith(("cuda", "Memcpy", "Memset"))
+    name = event.name()
+    is_of_driver = name.startswith(("cuda", "Memcpy", "Memset"))
     if event.device_type() == torch.autograd.DeviceType.CUDA:
-        return "kernel" if not is_of_driver else None
+        # a marked region is also an event of the GPU, from its first kernel to its last
+        return "kernel" if name not in annotations and not is_of_driver else None
     return "user_annotation" if event.scope() == _OF_THE_USER else "cpu_op" if not is_of_driver else None
 
 

@@ -26,6 +26,7 @@ def event(name: str, device: str, scope: int) -> Any:
     [
         ("aten::mm", "CPU", 0, "cpu_op"),
         ("bench.step 7", "CPU", 7, "user_annotation"),
+        ("bench.step 7", "CUDA", 0, None),
         ("ampere_sgemm_32x128_tn", "CUDA", 0, "kernel"),
         ("ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", "CUDA", 0, "kernel"),
         ("Memcpy HtoD (Pinned -> Device)", "CUDA", 0, None),
@@ -38,7 +39,7 @@ def test_the_kind_is_found_without_the_help_of_torch(
     monkeypatch.syspath_prepend(str(PROBE_FOLDER))
     from bench_probe import events
 
-    line = events._line(event(name, device, scope))
+    line = events._line(event(name, device, scope), {"bench.step 7"})
     assert (line and line["kind"]) == kind
     if line:
         assert (line["begin_ns"], line["end_ns"]) == (5_000, 7_000)
@@ -48,4 +49,4 @@ def test_a_call_without_its_metadata_has_no_bytes(monkeypatch: pytest.MonkeyPatc
     monkeypatch.syspath_prepend(str(PROBE_FOLDER))
     from bench_probe import events
 
-    assert "meta" not in events._line(event("record_param_comms", "CPU", 0))
+    assert "meta" not in events._line(event("record_param_comms", "CPU", 0), set())

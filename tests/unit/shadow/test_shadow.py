@@ -341,10 +341,29 @@ def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) ->
     assert found.memory.optimizer >= 2 * found.memory.parameters
 
 
+def test_a_script_that_logs_its_loss_or_compiles_its_model_says_what_is_assumed(tmp_path: Path) -> None:
+    plain = shadow_of_script(script(tmp_path, SCRIPT), world_size=16, ranks_per_node=8)
+    logs = SCRIPT.replace(
+        "loss.backward()", "loss.backward(); print(loss.item() + 1)\n    assert float(loss) == 1"
+    )
+    logs = logs.replace("nn.Linear(64, 64)", "torch.compile(nn.Linear(64, 64))")
+    found = shadow_of_script(script(tmp_path, logs), world_size=16, ranks_per_node=8)
+    train = tmp_path / "train.py"
+    kept = "what the script keeps between steps is on the device; a data set in host memory takes none of it"
+    assert plain.notes == (kept,)
+    assert found.notes == (
+        kept,
+        "without torch.compile: messages are the same, but a compiler saves activations",
+        f"each number that the script reads is 1 ({train}, line 15; {train}, line 16)",
+    )
+    assert found.messages == plain.messages
+
+
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ("loss.backward()", "print(loss.item())", r"train\.py, line 15: the code reads a value"),
+        ("loss.backward()", "print(batch.argmax().item())", r"train\.py, line 15: the code reads a value"),
+        ("loss.backward()", "loss > 0 and loss.backward()", r"train\.py, line 15: the code reads a value"),
         (
             "DataLoader(data, ",
             "DataLoader(data, num_workers=1, collate_fn=lambda items: [items[0][0].sum().item()], ",
