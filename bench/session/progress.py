@@ -39,6 +39,8 @@ class PlainLines:
         self._console = Console(file=stream, highlight=False, soft_wrap=True, markup=False)
         self._runs = self._number = 0
         self._last: LastStep | None = None
+        self._errors: set[str] = set()
+        """Those that have been shown in full."""
 
     def session_begins(self, session_id: str, runs: Sequence[PlannedRun], at_most: int) -> None:
         """`runs` are in the order in which they take place; `at_most` counts further repeats, too."""
@@ -98,7 +100,14 @@ class PlainLines:
         tail = f"{outcome.elapsed_s:6.2f} s"
         if self._last is not None:
             tail += f"  {_step_text(self._last)}"
-        return f"{head} {tail}" + (f"  {outcome.error}" if outcome.error else "")
+        return f"{head} {tail}" + (f"  {self._reason(outcome.error)}" if outcome.error else "")
+
+    def _reason(self, error: str) -> str:
+        """The error. Its first line says enough if it has been shown in full: often all runs fail for one reason."""
+        if error in self._errors:
+            return error.splitlines()[0]
+        self._errors.add(error)
+        return error
 
     @property
     def _place(self) -> str:
@@ -184,7 +193,7 @@ class LiveLines(PlainLines):
             figures.pop()  # the name says more than the memory
         name = cut_in_the_middle(spec.run_id, room)
         line = f"[{self._place}] {name}{' ' * (min(room, longest) - cell_len(name))}  {tail}"
-        reason = wrapped(f"    {outcome.error}", width) if outcome.error else []
+        reason = wrapped(f"    {self._reason(outcome.error)}", width) if outcome.error else []
         return "\n".join([line, *reason])
 
     def _drawn(self) -> RenderableType:

@@ -41,6 +41,19 @@ def test_a_resumed_session_says_how_many_runs_were_done_before(
     assert log.getvalue() == said
 
 
+def test_an_error_of_several_runs_is_shown_in_full_once() -> None:
+    log = io.StringIO()
+    shown = display(log, (), Path())
+    runs = [run_spec(run_id=f"ddp.1x2.r{repeat}", repeat=repeat) for repeat in range(3)]
+    for number, (run, error) in enumerate(
+        zip(runs, ("NameError: x\n  line 3", "lost", "NameError: x\n  line 3"), strict=True)
+    ):
+        shown.run_begins(run, number + 1)
+        shown.run_ends(run, RunOutcome(status="failed", elapsed_s=1.0, error=error))
+    reasons = [line.split("1.00 s  ")[-1] for line in log.getvalue().splitlines()]
+    assert reasons == ["NameError: x", "  line 3", "lost", "NameError: x"]
+
+
 def test_a_round_of_further_repeats_is_announced_and_counted() -> None:
     log = io.StringIO()
     shown = display(log, (), Path())
