@@ -130,7 +130,8 @@ def _of_nothing_compared(points: Sequence[Row], name: Callable[[str], str], mach
             "no gradients are reduced over all ranks; so there is neither speedup nor efficiency."
         )
     best = max(measured, key=lambda point: point["throughput"])
-    unit, ends = best["throughput_unit"], (best["throughput_lo"], best["throughput_hi"])
+    has_tokens = best["tokens_per_s"] is not None
+    unit, rate = ("tokens/s", "tokens_per_s") if has_tokens else (best["throughput_unit"], "throughput")
     alone = all(point["is_baseline"] for point in measured) or len(measured) == 1
     failed = (
         "no run at a second size is ok" if len(measured) < len(points) else "nothing ran at a second size"
@@ -138,7 +139,8 @@ def _of_nothing_compared(points: Sequence[Row], name: Callable[[str], str], mach
     why = failed if alone else "nothing was compared with a baseline"
     return (
         f"{name(best['case_name'])} on {size_of(best)} {'completes' if unit == 'trainings/s' else 'trains'} "
-        f"{estimate(best['throughput'], *ends)[0]} {unit}; {why}, so there is no speedup to report."
+        f"{estimate(best[rate], best[f'{rate}_lo'], best[f'{rate}_hi'])[0]} {unit}; {why}, so there is no speedup to "
+        "report."
     )
 
 

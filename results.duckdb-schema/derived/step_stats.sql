@@ -3,13 +3,13 @@
 -- number of ranks alone.) At the start of a kind of step or after a validation, a pause and a barrier precede the step,
 -- so its time starts at its earliest rank; in a script, where one rank may validate alone, at its last rank.
 WITH waiting_runs AS (
-    SELECT session_id, run_id, attempt, strategy FROM runs WHERE world_size > 1
+    SELECT session_id, run_id, attempt, strategy, ranks_train FROM runs WHERE world_size > 1
 ),
 with_waits AS (
     SELECT
         steps.*,
-        before_wait_of(strategy, data_ns, forward_ns) AS before_wait_ns,
-        before_wait_of(strategy, 0, forward_ns) AS before_wait_ns_without_data,
+        before_wait_of(strategy, ranks_train, data_ns, forward_ns) AS before_wait_ns,
+        before_wait_of(strategy, ranks_train, 0, forward_ns) AS before_wait_ns_without_data,
         CASE strategy WHEN 'script' THEN start_ns END AS script_start_ns
     FROM steps
     LEFT JOIN waiting_runs USING (session_id, run_id, attempt)

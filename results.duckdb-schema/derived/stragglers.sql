@@ -1,6 +1,6 @@
 -- One row per session, case, placement and rank, for placements with more than one rank: how much longer the rank takes
--- in a step before it first waits for the others (DDP: data and forward; FSDP: data, because ranks meet in forward),
--- over ok repeats. It is compared with the median rank (the faster of two middle ranks). A rank is a straggler if its
+-- in a step before it first waits for the others (DDP: data and forward; FSDP: data, because ranks meet in forward;
+-- a script whose ranks train one model: data), over ok repeats. It is compared with the median rank (the faster of two middle ranks). A rank is a straggler if its
 -- excess is above 2 % of the mean step with its whole interval (two-sided 95 %, the repeat is the unit, Student's t),
 -- and larger than the largest excess that as many equal ranks would show by chance; null below two ok repeats. Null for
 -- strategies whose waits are unknown.
@@ -21,7 +21,7 @@ each_rank AS (
         step_ms_mean,
         data_ns_mean / 1e6 AS data_ms,
         times_last / nullif(run_rank_stats.measured_steps, 0) AS times_last_share,
-        before_wait_of(strategy, data_ns_mean, forward_ns_mean) / 1e6 AS before_wait_ms
+        before_wait_of(strategy, ranks_train, data_ns_mean, forward_ns_mean) / 1e6 AS before_wait_ms
     FROM summaries
     JOIN run_rank_stats USING (session_id, run_id, attempt)
 ),
@@ -92,6 +92,7 @@ final AS (
         before_wait_ms / nullif(median_before_wait_ms, 0) AS ratio,  -- that time divided by the median rank's
         excess_ms,                     -- that time minus the median rank's: the time that others wait for it
         excess_ms_lo, excess_ms_hi,
+        data_excess_ms,                -- part of excess_ms in which the rank waits for data
         excess_ms / step_ms_mean AS excess_of_step,  -- fraction of the mean step
         -- cost: share of the mean step that others wait for it, in backward too if imbalance is known (step_parts)
         waited_ms / step_ms_mean AS cost,

@@ -1,8 +1,12 @@
 -- Time in a rank's step before it first waits for other ranks, in the unit of the phases; null for strategies whose
 -- waits are unknown. DDP ranks meet in backward. FSDP ranks meet in forward to gather parameters, and their optimizer
--- may wait for the gradient norm, so only data loading is the rank's own time.
-CREATE OR REPLACE MACRO before_wait_of(strategy, data, forward) AS (
-    CASE WHEN strategy = 'ddp' THEN data + forward WHEN strategy IN ('fsdp', 'fsdp1') THEN data END
+-- may wait for the gradient norm, so only data loading is the rank's own time. Ranks of a script that train one model
+-- meet anywhere after it.
+CREATE OR REPLACE MACRO before_wait_of(strategy, ranks_train, data, forward) AS (
+    CASE
+        WHEN strategy = 'ddp' THEN data + forward
+        WHEN strategy IN ('fsdp', 'fsdp1') OR strategy = 'script' AND ranks_train = 'one model' THEN data
+    END
 );
 
 -- Bytes of model, gradients and optimizer state if every rank holds all of them, from the number of parameters and the

@@ -10,7 +10,10 @@ WITH hosts AS (
     SELECT session_id, node, value AS hostname FROM environment WHERE key = 'hostname'
 ),
 slow AS (
-    SELECT *, count(*) OVER of_placement AS slow_ranks
+    SELECT
+        *,
+        count(*) OVER of_placement AS slow_ranks,
+        data_excess_ms > excess_ms / 2 AS is_for_data
     FROM stragglers
     WHERE is_straggler AND is_slow_node IS NOT TRUE
     WINDOW of_placement AS (PARTITION BY session_id, case_name, nodes, ranks_per_node, threads)
@@ -22,13 +25,19 @@ SELECT
     cost,
     format(
         'rank {} on node {}{} takes {} ms [{}, {}] longer than the median rank before it first waits; the others wait '
-        'for it for {} of a step{}{}', rank, node, coalesce(format(' ({})', hostname), ''),
+        'for it for {} of a step{}{}{}', rank, node, coalesce(format(' ({})', hostname), ''),
         number_text(excess_ms), number_text(excess_ms_lo), number_text(excess_ms_hi), percent_text(cost),
+        if(is_for_data, format('; {} ms of it waiting for data', number_text(data_excess_ms)), ''),
         coalesce(format('; it is last in {:.0f} % of the steps', 100 * times_slowest_share), ''),
         if(slow_ranks > 1, format('; {} of {} ranks are slow', slow_ranks, world_size), '')
     ) AS evidence,
-    'Check what shares that rank''s GPU or cores, and whether its GPU runs at a lower clock or its data comes from '
-    'farther away.' AS advice,
+    if(
+        is_for_data,
+        'Look at how that rank gets its data: larger or more expensive examples, fewer loader processes or cores, or a '
+        'slower file system than the others have.',
+        'Check what shares that rank''s GPU or cores, and whether its GPU runs at a lower clock or its data comes from '
+        'farther away.'
+    ) AS advice,
     'If it is the same place in every session, exclude the node and tell the administrators.' AS alternatives
 FROM slow
 LEFT JOIN hosts USING (session_id, node)

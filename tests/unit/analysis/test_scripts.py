@@ -72,6 +72,18 @@ def script(
 WEAK = script({1: 64, 2: 128})
 
 
+def slow_loader(folder: Path) -> None:
+    """Rank 1 of 2 waits 20 ms longer for its batch than rank 0, which waits in backward."""
+    for repeat in range(3):
+        extra = np.array([[0], [20]])
+        columns = {"data_ns": (11 + extra) * 10**6, "backward_ns": (75 - extra) * 10**6}
+        rewrite_steps(folder, f"script.1x2.r{repeat}", columns)
+
+
+SLOW_LOADER = script({1: 64, 2: 128}, changed=slow_loader)
+SLOW_LOADER_OF_COPIES = script({1: 64, 2: 128}, "independent copies", changed=slow_loader)
+
+
 @pytest.mark.parametrize(
     ("stored", "mode"),
     [
@@ -265,3 +277,21 @@ def test_advice_for_a_loss_that_is_not_finite_names_no_learning_rate_of_ours(sto
     )
     assert finding["advice"].startswith("Lower the learning rate, clip gradients")
     assert finding["options"] is None
+
+
+@loads(SLOW_LOADER)
+def test_a_rank_of_a_script_that_waits_for_data_is_named_and_what_it_costs_is_known(stored: Stored) -> None:
+    slow = stored.ask(
+        "SELECT rank, excess_ms, data_excess_ms FROM stragglers WHERE is_straggler AND session_id = $session"
+    )
+    assert slow == [{"rank": 1, "excess_ms": 20.0, "data_excess_ms": 20.0}]
+    (found,) = stored.ask("FROM diagnosis WHERE finding = 'straggler' AND session_id = $session")
+    assert "; 20.0 ms of it waiting for data; it is last in 100 % of the steps" in found["evidence"]
+    assert found["advice"].startswith("Look at how that rank gets its data")
+    (parts,) = stored.ask("FROM step_parts WHERE world_size = 2 AND session_id = $session")
+    assert parts["data_ms"] == 31.0
+
+
+@loads(SLOW_LOADER_OF_COPIES)
+def test_independent_copies_do_not_wait_for_a_slow_loader(stored: Stored) -> None:
+    assert {row["excess_ms"] for row in stored.ask("FROM stragglers WHERE session_id = $session")} == {None}
