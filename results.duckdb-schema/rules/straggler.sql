@@ -24,10 +24,10 @@ SELECT
     'shown' AS certainty,
     cost,
     format(
-        'rank {} on node {}{} takes {} ms [{}, {}] longer than the median rank before it first waits; the others wait '
-        'for it for {} of a step{}{}{}', rank, node, coalesce(format(' ({})', hostname), ''),
-        number_text(excess_ms), number_text(excess_ms_lo), number_text(excess_ms_hi), percent_text(cost),
-        if(is_for_data, format('; {} ms of it waiting for data', number_text(data_excess_ms)), ''),
+        'rank {} on node {}{} takes {} ms [{}, {}] longer than the median rank before it first waits{}; the others '
+        'wait for it for {} of a step{}{}', rank, node, coalesce(format(' ({})', hostname), ''),
+        number_text(excess_ms), number_text(excess_ms_lo), number_text(excess_ms_hi),
+        if(is_for_data, format(', {} ms of that for data', number_text(data_excess_ms)), ''), percent_text(cost),
         coalesce(format('; it is last in {:.0f} % of the steps', 100 * times_slowest_share), ''),
         if(slow_ranks > 1, format('; {} of {} ranks are slow', slow_ranks, world_size), '')
     ) AS evidence,
