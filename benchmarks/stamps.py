@@ -2,7 +2,7 @@
 model is transformer_lm with 10 M parameters, whose steps take some milliseconds, and the time added on the host is
 measured, too.
 
-It then prints the host's time for each mark and for the end of a step.
+There it first prints the host's time for each mark and for the end of a step, which has a mark.
 
 Instrumented and bare steps alternate in pairs of random order in one process, as in a session
 (bench/train/selfcheck.py), because blocks of steps hide effects under 100 us behind drift. Prints the difference of
@@ -59,21 +59,23 @@ def on_a_gpu(steps: int, batch: int) -> Times:
 
 
 def print_host_times(loop: Training, device: torch.device) -> None:
-    """Print the host's median time for a mark and for the end of a step, over steps without a wait between them."""
+    """Print the host's median time for a mark and for the end of a step. Each step begins with the device idle: a full
+    queue would block the host."""
     with tempfile.TemporaryDirectory() as folder:
         clock: Any = one_rank.clock(device, Path(folder), HOST_STEPS)
         times: dict[str, list[int]] = {}
         for name in ("mark", "step_done"):
-            setattr(clock, name, timed(getattr(clock, name), times.setdefault(name, [])))
+            setattr(clock, name, noting_times(getattr(clock, name), times.setdefault(name, [])))
         for _ in range(HOST_STEPS):
             loop.step(clock, MEASURED)
+            torch.cuda.synchronize(device)
         clock.flush()
     for name, of_calls in times.items():
         a_step = len(of_calls) / HOST_STEPS
         print(f"host's {name:10} median {np.median(of_calls) / 1e3:8.1f} us  ({a_step:.0f} times a step)")
 
 
-def timed(function: Callable[..., Any], times: list[int]) -> Callable[..., Any]:
+def noting_times(function: Callable[..., Any], times: list[int]) -> Callable[..., Any]:
     """The function, which adds the time of each call in ns to `times`."""
 
     def call(*arguments: Any) -> Any:

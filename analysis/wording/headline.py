@@ -129,9 +129,10 @@ def _of_nothing_compared(points: Sequence[Row], name: Callable[[str], str], mach
             f"{name(most['case_name'])} on {size_of(most)}: {verdicts.INDEPENDENT_COPIES} of the model, because "
             "no gradients are reduced over all ranks; so there is neither speedup nor efficiency."
         )
-    best = max(measured, key=lambda point: point["throughput"])
-    has_tokens = best["tokens_per_s"] is not None
-    unit, rate = ("tokens/s", "tokens_per_s") if has_tokens else (best["throughput_unit"], "throughput")
+    have_tokens = all(point["tokens_per_s"] is not None for point in measured)
+    rate = "tokens_per_s" if have_tokens else "throughput"
+    best = max(measured, key=lambda point: point[rate])
+    unit = "tokens/s" if have_tokens else best["throughput_unit"]
     alone = all(point["is_baseline"] for point in measured) or len(measured) == 1
     failed = (
         "no run at a second size is ok" if len(measured) < len(points) else "nothing ran at a second size"

@@ -46,7 +46,8 @@ class _Step:
 
 
 class CudaClock:
-    """Has CpuClock's methods. `start_ns` is a sum of differences between steps, because elapsed_time is float32 ms."""
+    """Has CpuClock's methods. Phases must end on the stream that is current when it is made. `start_ns` is a sum of
+    differences between steps, because elapsed_time is float32 ms."""
 
     def __init__(self, file: StepFile, device: torch.device) -> None:
         self._file = file

@@ -105,7 +105,8 @@ class PlainLines:
     def _reason(self, error: str) -> str:
         """The error. Its first line says enough if it has been shown in full: often all runs fail for one reason."""
         if error in self._errors:
-            return error.splitlines()[0]
+            first, *more = error.splitlines()
+            return f"{first}, as before" if more else first
         self._errors.add(error)
         return error
 

@@ -98,7 +98,7 @@ def _is_of_the_user(file: str) -> bool:
 
 
 class HollowStorages:
-    """The storages whose values are unknown."""
+    """Storages whose values are unknown."""
 
     def __init__(self) -> None:
         self._living: dict[int, Any] = {}
@@ -117,7 +117,7 @@ class Hollow(TorchDispatchMode):
     """Inside, operations on large or unknown values compute shapes alone.
 
     Raises ValueNeededError if code reads an unknown value, or calls `needed` with it. `real_number` is called instead
-    if that value is a single real number, such as a loss; the code reads what it returns."""
+    if that value is a single real number that was computed, such as a loss; the code reads what it returns."""
 
     def __init__(
         self,
@@ -126,6 +126,8 @@ class Hollow(TorchDispatchMode):
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._hollow = HollowStorages()
+        self._drawn = HollowStorages()
+        """Random numbers. Code that reads one decides by it, and no number is right for that."""
         self._results: dict[Any, _Results] = {}
         """By operation and the shapes of its arguments."""
         self._needed = needed or _refuse
@@ -163,7 +165,7 @@ class Hollow(TorchDispatchMode):
         if func in _READS or (
             torch.Tag.dynamic_output_shape in func.tags and not _is_a_selection(func, args)
         ):
-            if unknown and func is _ITEM and args[0].is_floating_point():
+            if unknown and func is _ITEM and args[0].is_floating_point() and args[0] not in self._drawn:
                 return self._real_number(ValueNeededError(str(func)))
             if unknown:
                 self._needed(ValueNeededError(str(func)))
@@ -179,7 +181,12 @@ class Hollow(TorchDispatchMode):
             "_c10d_functional::_wrap_tensor_autograd",
         ):
             return args[0]
-        return self._operation(func, args, kwargs, tensors, unknown=unknown)
+        made = self._operation(func, args, kwargs, tensors, unknown=unknown)
+        if _draws(func):
+            for one in tree_iter(made):
+                if isinstance(one, torch.Tensor):
+                    self._drawn.add(one)
+        return made
 
     def _operation(
         self, func: OpOverload, args: Any, kwargs: Any, tensors: list[torch.Tensor], *, unknown: bool

@@ -12,6 +12,7 @@ import resource
 import sys
 import weakref
 from collections.abc import Mapping
+from functools import wraps
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NoReturn
@@ -34,7 +35,7 @@ from bench.shadow.records import PeakMemory
 
 _FIRST_STEPS = 2
 _KEPT = "what the script keeps between steps is on the device; a data set in host memory takes none of it"
-_UNCOMPILED = "without torch.compile: messages are the same, but a compiler saves activations"
+_UNCOMPILED = "without torch.compile: messages are the same, but compiled code usually needs less memory"
 _PLACES_NAMED = 3
 
 
@@ -103,6 +104,7 @@ class _Script:
         torch.autograd.backward = and_note
         compiled = torch.compile
 
+        @wraps(compiled)
         def noted(*args: Any, **keys: Any) -> Any:
             self._compiles = True
             return compiled(*args, **keys)
@@ -147,7 +149,7 @@ class _Script:
             ]
             more = f"; and {len(places) - _PLACES_NAMED} more lines" if len(places) > _PLACES_NAMED else ""
             notes.append(
-                f"each number that the script reads is 1 ({'; '.join(places[:_PLACES_NAMED])}{more})"
+                f"real numbers that no shadow computes are read as 1 ({'; '.join(places[:_PLACES_NAMED])}{more})"
             )
         return notes
 

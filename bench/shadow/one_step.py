@@ -132,7 +132,9 @@ def _as_it_runs_here(spec: RunSpec) -> tuple[RunSpec, list[str]]:
     notes = []
     train = spec.train
     if train.compile:
-        notes.append("without train.compile: messages are the same, but a compiler saves activations")
+        notes.append(
+            "without train.compile: messages are the same, but compiled code usually needs less memory"
+        )
         train = replace(train, compile=False, compile_loss=False)
     own_kernels = train.optimizer in ("adamw", "adam", "sgd") and not train.fused_optimizer
     if spec.device_type == "cuda" and own_kernels and "foreach" not in train.optimizer_options:

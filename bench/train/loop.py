@@ -287,7 +287,7 @@ class Training:
         loss: torch.Tensor = self.strategy.forward_backward(self.model, loss_of, batches, ended)  # type: ignore[attr-defined] # optional
         for answer in named.values():
             self.named_losses.add(answer)
-        return loss, [*phases, "optimizer"]
+        return loss.detach(), [*phases, "optimizer"]
 
     def _update(self) -> None:
         optimizers.apply(self.optimizers, self.scaler, self._clip)

@@ -43,7 +43,7 @@ over_repeats AS (
         avg(median_before_wait_ms) AS median_before_wait_ms,
         avg(before_wait_ms - median_before_wait_ms) AS excess_ms,
         var_samp(before_wait_ms - median_before_wait_ms) / count(before_wait_ms) AS excess_variance,
-        avg(data_ms - median_data_ms) AS data_excess_ms,
+        avg(CASE WHEN before_wait_ms IS NOT NULL THEN data_ms - median_data_ms END) AS data_excess_ms,
         avg(forward_spread_ms) AS forward_spread_ms,
         avg(times_last_share) AS times_slowest_share,
         avg(max_minus_median_ns_mean) / 1e6 AS max_minus_median_ms
@@ -92,7 +92,7 @@ final AS (
         before_wait_ms / nullif(median_before_wait_ms, 0) AS ratio,  -- that time divided by the median rank's
         excess_ms,                     -- that time minus the median rank's: the time that others wait for it
         excess_ms_lo, excess_ms_hi,
-        data_excess_ms,                -- part of excess_ms in which the rank waits for data
+        data_excess_ms,                -- wait for data minus the median rank's; may exceed excess_ms
         excess_ms / step_ms_mean AS excess_of_step,  -- fraction of the mean step
         -- cost: share of the mean step that others wait for it, in backward too if imbalance is known (step_parts)
         waited_ms / step_ms_mean AS cost,

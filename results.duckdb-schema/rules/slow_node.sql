@@ -3,7 +3,8 @@
 -- meaning: Every rank of that node keeps the others waiting in every step, so the whole allocation runs at the speed of
 --   one node.
 --
--- Fires if `stragglers` calls every rank of a node a straggler and there are other nodes.
+-- Fires if `stragglers` calls every rank of a node a straggler and there are other nodes. In a script it is likely,
+-- because nothing else is known that may delay its other ranks.
 WITH hosts AS (
     SELECT session_id, node, value AS hostname FROM environment WHERE key = 'hostname'
 ),
@@ -17,7 +18,7 @@ slow AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    'shown' AS certainty,
+    if(strategy = 'script', 'likely', 'shown') AS certainty,
     node_cost AS cost,
     format(
         'all {} ranks of node {}{} take longer than the median rank before they first wait, by {} ms on average; the '

@@ -45,9 +45,8 @@ class Cuda:
 
     def __init__(self, device):
         self.device = device
-        self._index = (
-            device.index
-        )  # torch takes longer to find the number of a device than to record an event
+        # torch takes longer to find the number of a device than to record an event
+        self._index = device.index
         self.name = torch.cuda.get_device_name(device)
         self._losses = torch.zeros(_LOSSES, dtype=torch.float32, device="cpu", pin_memory=True)
         self._read = 0

@@ -51,7 +51,7 @@ def test_an_error_of_several_runs_is_shown_in_full_once() -> None:
         shown.run_begins(run, number + 1)
         shown.run_ends(run, RunOutcome(status="failed", elapsed_s=1.0, error=error))
     reasons = [line.split("1.00 s  ")[-1] for line in log.getvalue().splitlines()]
-    assert reasons == ["NameError: x", "  line 3", "lost", "NameError: x"]
+    assert reasons == ["NameError: x", "  line 3", "lost", "NameError: x, as before"]
 
 
 def test_a_round_of_further_repeats_is_announced_and_counted() -> None:
