@@ -98,9 +98,8 @@ def _slowness(rows: Sequence[Row], known: Sequence[Row]) -> str:
     if slow:
         worst = slow[0]
         more = f"; {len(slow) - 1:,} more in the table" if len(slow) > 1 else ""
-        most = (
-            "at most " if worst["strategy"] == "script" else ""
-        )  # nothing else is known that may delay them
+        # the other ranks of a script may be late for reasons that are not recorded
+        most = "at most " if worst["strategy"] == "script" else ""
         return (
             f"Rank {worst['rank']} of {printable(worst['case_name'])} {worst['placement']} is slow: the others wait "
             f"{most}{' '.join(filter(None, _excess(worst)))} ms for it in each step{more}."

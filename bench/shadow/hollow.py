@@ -117,7 +117,7 @@ class Hollow(TorchDispatchMode):
     """Inside, operations on large or unknown values compute shapes alone.
 
     Raises ValueNeededError if code reads an unknown value, or calls `needed` with it. `real_number` is called instead
-    if that value is a single real number that was computed, such as a loss; the code reads what it returns."""
+    if that value is a single real number, such as a loss, and not random; the code reads what it returns."""
 
     def __init__(
         self,

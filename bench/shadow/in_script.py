@@ -149,7 +149,7 @@ class _Script:
             ]
             more = f"; and {len(places) - _PLACES_NAMED} more lines" if len(places) > _PLACES_NAMED else ""
             notes.append(
-                f"real numbers that no shadow computes are read as 1 ({'; '.join(places[:_PLACES_NAMED])}{more})"
+                f"real numbers that a shadow does not compute are read as 1 ({'; '.join(places[:_PLACES_NAMED])}{more})"
             )
         return notes
 

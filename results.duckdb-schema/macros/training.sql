@@ -1,7 +1,7 @@
 -- Time in a rank's step before it first waits for other ranks, in the unit of the phases; null for strategies whose
 -- waits are unknown. DDP ranks meet in backward. FSDP ranks meet in forward to gather parameters, and their optimizer
--- may wait for the gradient norm, so only data loading is the rank's own time. A script whose ranks train
--- one model says no more than that data loading is a rank's own time.
+-- may wait for the gradient norm, so only data loading is the rank's own time. In a script whose ranks
+-- train one model, only the wait for data is known.
 CREATE OR REPLACE MACRO before_wait_of(strategy, ranks_train, data, forward) AS (
     CASE
         WHEN strategy = 'ddp' THEN data + forward

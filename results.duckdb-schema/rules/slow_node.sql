@@ -3,8 +3,8 @@
 -- meaning: Every rank of that node keeps the others waiting in every step, so the whole allocation runs at the speed of
 --   one node.
 --
--- Fires if `stragglers` calls every rank of a node a straggler and there are other nodes. In a script it is likely,
--- because nothing else is known that may delay its other ranks.
+-- Fires if `stragglers` calls every rank of a node a straggler and there are other nodes. In a script the
+-- finding is only likely, because its other ranks may be late for reasons that are not recorded.
 WITH hosts AS (
     SELECT session_id, node, value AS hostname FROM environment WHERE key = 'hostname'
 ),
@@ -22,8 +22,8 @@ SELECT
     node_cost AS cost,
     format(
         'all {} ranks of node {}{} take longer than the median rank before they first wait, by {} ms on average; the '
-        'others wait for them for {} of a step', ranks_per_node, node, coalesce(format(' ({})', hostname), ''),
-        number_text(node_excess_ms), percent_text(node_cost)
+        'others wait for them for {}{} of a step', ranks_per_node, node, coalesce(format(' ({})', hostname), ''),
+        number_text(node_excess_ms), if(strategy = 'script', 'at most ', ''), percent_text(node_cost)
     ) AS evidence,
     format(
         'Exclude {} (sbatch and srun take --exclude) and measure again; tell the administrators.',

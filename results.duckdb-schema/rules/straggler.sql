@@ -5,8 +5,8 @@
 --
 -- Fires if `stragglers` calls a rank a straggler: the time by which it exceeds the median rank before it first waits is
 -- above 2 % of the step with its whole 95 % interval, and larger than the largest excess that as many equal ranks would
--- show by chance. In a script it is likely, because nothing else is known that may delay its other ranks. The rule
--- slow_node reports ranks of a node that is slow as a whole.
+-- show by chance. In a script the finding is only likely, because its other ranks may be late for reasons that are
+-- not recorded. The rule slow_node reports ranks of a node that is slow as a whole.
 WITH hosts AS (
     SELECT session_id, node, value AS hostname FROM environment WHERE key = 'hostname'
 ),
@@ -26,14 +26,14 @@ SELECT
     cost,
     format(
         'rank {} on node {}{} takes {} ms [{}, {}] longer than the median rank before it first waits{}; the others '
-        'wait for it for {} of a step{}{}', rank, node, coalesce(format(' ({})', hostname), ''),
+        'wait for it for {}{} of a step{}{}', rank, node, coalesce(format(' ({})', hostname), ''),
         number_text(excess_ms), number_text(excess_ms_lo), number_text(excess_ms_hi),
         CASE
             WHEN data_excess_ms >= excess_ms THEN ', all of it for data'
             WHEN is_for_data THEN format(', {} ms of that for data', number_text(data_excess_ms))
             ELSE ''
         END,
-        percent_text(cost),
+        if(strategy = 'script', 'at most ', ''), percent_text(cost),
         coalesce(format('; it is last in {:.0f} % of the steps', 100 * times_slowest_share), ''),
         if(slow_ranks > 1, format('; {} of {} ranks are slow', slow_ranks, world_size), '')
     ) AS evidence,

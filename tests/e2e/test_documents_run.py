@@ -88,7 +88,7 @@ INSTEAD = {
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
     "bench run --selfcheck -- python train.py": "bench run --selfcheck --dry-run -- python docs/custom/train.py",
     "python benchmarks/stamps.py --device cuda --steps 2000": "python benchmarks/stamps.py --help",
-    "python benchmarks/stamps.py --device cuda --steps 600 --batch 8": "python benchmarks/stamps.py --help",
+    "python benchmarks/stamps.py --device cuda --steps 2000 --batch 8": "python benchmarks/stamps.py --help",
     "python benchmarks/sensors.py --device cuda --seconds 12": "python benchmarks/sensors.py --help",
     "python benchmarks/bare_loops.py": "python benchmarks/bare_loops.py spiral_mlp --seconds 0.1",
     # not all competitors are installed for the tests, and these take minutes

@@ -286,7 +286,9 @@ def test_a_rank_of_a_script_that_waits_for_data_is_named_and_what_it_costs_is_kn
     )
     assert slow == [{"rank": 1, "excess_ms": 20.0, "data_excess_ms": 20.0}]
     (found,) = stored.ask("FROM diagnosis WHERE finding = 'straggler' AND session_id = $session")
-    assert "before it first waits, all of it for data; the others wait for it for" in found["evidence"]
+    assert (
+        "before it first waits, all of it for data; the others wait for it for at most" in found["evidence"]
+    )
     assert found["certainty"] == "likely"
     assert found["advice"].startswith("Look at how that rank gets its data")
     (parts,) = stored.ask("FROM step_parts WHERE world_size = 2 AND session_id = $session")

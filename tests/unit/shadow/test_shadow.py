@@ -354,7 +354,7 @@ def test_a_script_that_logs_its_loss_or_compiles_its_model_says_what_is_assumed(
     assert found.notes == (
         kept,
         "without torch.compile: messages are the same, but compiled code usually needs less memory",
-        f"real numbers that no shadow computes are read as 1 ({train}, line 15; {train}, line 16)",
+        f"real numbers that a shadow does not compute are read as 1 ({train}, line 15; {train}, line 16)",
     )
     assert found.messages == plain.messages
 
