@@ -7,6 +7,7 @@ models of more than a few layers in bench/models/.
 
 from __future__ import annotations
 
+import functools
 import pkgutil
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -116,9 +117,10 @@ class MachineWorkload(Protocol):
         """Called on every rank at once: measure and keep rows. An error fails the run."""
 
 
-def names() -> list[str]:
-    """Shipped workloads, in alphabetical order; imports none."""
-    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+@functools.cache
+def names() -> tuple[str, ...]:
+    """Shipped workloads, in alphabetical order; imports none. Cached, because a plan asks for them many times."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
 
 
 def known() -> list[str]:

@@ -61,6 +61,11 @@ def _not_finalised(folder):
     _set_json(RUN, outcome=outcome | {"finalised": False})(folder)
 
 
+def _with_raw_rows(folder):
+    _not_finalised(folder)
+    (folder / RUN).with_name("steps.rank0.raw").touch()
+
+
 def _swap(folder):
     (folder / STEPS).rename(folder / "aside")
     (folder / OTHER_STEPS).rename(folder / STEPS)
@@ -197,10 +202,11 @@ DAMAGED = {
         NOTHING,
     ),
     "rows-not-parquet-yet": (
-        _not_finalised,
+        _with_raw_rows,
         {RUN: "its step rows are not Parquet yet and are missing"},
         WHOLE,
     ),
+    "never-began": (_not_finalised, {}, WHOLE),
     "steps-gone": (
         lambda folder: (folder / STEPS).unlink(),
         {
