@@ -87,6 +87,7 @@ INSTEAD = {
     "python benchmarks/probe.py": "python benchmarks/probe.py --pairs 2 --size short --steps 100",
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
     "bench run --selfcheck -- python train.py": "bench run --selfcheck --dry-run -- python docs/custom/train.py",
+    "python benchmarks/stamps.py --device cuda --steps 800": "python benchmarks/stamps.py --help",
     "python benchmarks/stamps.py --device cuda --steps 2000": "python benchmarks/stamps.py --help",
     "python benchmarks/stamps.py --device cuda --steps 2000 --batch 8": "python benchmarks/stamps.py --help",
     "python benchmarks/sensors.py --device cuda --seconds 12": "python benchmarks/sensors.py --help",
