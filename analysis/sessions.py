@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from bench.records.session_names import NONE_YET
 _QUERY = Path(__file__).parent / "sql" / "sessions.sql"
 _GAP = "  "
 _INDENT = "    "
+_PLAIN_WORDS = 3
+"""`bench suite NAME`: its line has the name already."""
 
 
 def read(results: Path, *, suite: str | None = None, last: int | None = None) -> list[Row]:
@@ -44,7 +47,8 @@ def read(results: Path, *, suite: str | None = None, last: int | None = None) ->
 
 
 def show(rows: Sequence[Row], out: Console | None = None) -> None:
-    """Print two lines for each session: its id, suite, beginning (UTC) and status, then its headline."""
+    """Print the lines of each session: its id, suite, beginning (UTC) and status; its command, if that has more than
+    the suite's name; its headline."""
     out = out or terminal.console()
     lines = [
         [printable(row["session_id"]), printable(row["suite"] or ""), _began(row), row["status"]]
@@ -61,6 +65,9 @@ def show(rows: Sequence[Row], out: Console | None = None) -> None:
         else:  # the id stays whole, so that it can be copied
             terminal.say(out, session_id, "bold" if row is rows[0] else "")
             terminal.say(out, f"{_INDENT}{facts}")
+        if len(row["command"] or ()) > _PLAIN_WORDS:
+            command = printable(shlex.join(["bench", *row["command"][1:]]))
+            terminal.say(out, _shortened(f"{_INDENT}{command}", out.width), "dim")
         terminal.say(out, _shortened(f"{_INDENT}{printable(row['headline'])}", out.width))
 
 

@@ -1,6 +1,7 @@
 -- One row per session of the database, newest first and published tables last, with how many of its runs are ok.
 SELECT
-    session_id, suite, title, created_at, finished_at, quick, coalesce(tags, []) AS tags, imported IS NOT NULL AS imported,
+    session_id, suite, title, created_at, finished_at, command, quick, coalesce(tags, []) AS tags,
+    imported IS NOT NULL AS imported,
     coalesce(sum(ok + oom + failed + timeout + interrupted + skipped + missing), 0)::BIGINT AS runs,
     coalesce(sum(ok), 0)::BIGINT AS ok,
     coalesce(sum(skipped), 0)::BIGINT AS skipped

@@ -23,7 +23,10 @@ from tests.factory import Case, make_session
 LONG = "a-session-with-a-name-that-is-so-long-that-nothing-fits-next-to-it"
 ROWS = {
     "first": ({}, [Case(name="ddp", step_ms={1: 10.0, 2: 5.5})]),
-    LONG: ({"finished_at": None}, [Case(name="ddp", step_ms={1: 10.0, 2: 9.5})]),
+    LONG: (
+        {"finished_at": None, "command": ["/venv/bin/bench", "run", "--", "python", "a b.py"]},
+        [Case(name="ddp", step_ms={1: 10.0, 2: 9.5})],
+    ),
     "newest": ({}, [Case(name="ddp", step_ms={1: 10.0}, statuses={(1, 0): "failed"})]),
 }
 
@@ -56,6 +59,7 @@ def test_the_newest_comes_first_with_its_state(results: Path, capsys: pytest.Cap
     assert LONG in lines
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == ["newest", LONG, "first"]
     assert any(line.startswith("    ddp on 2 ranks is 1.82 times as fast") for line in lines)
+    assert [line for line in lines if line.startswith("    bench ")] == ["    bench run -- python 'a b.py'"]
 
 
 def test_programs_get_json_and_csv(results: Path) -> None:
