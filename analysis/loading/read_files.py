@@ -123,6 +123,7 @@ def _read_attempt(
             row = json_files.run_row(fields, folder.name, attempt.run_id, attempt.aside)
             if (key := (attempt.run_id, row["attempt"])) in seen:
                 raise BadFileError(f"attempt {row['attempt']} of this run is there twice: remove one of them")
+            # a run that never began has no raw files, and no rows to convert
             is_finalised = fields.object("outcome").value.get("finalised")
             if is_finalised is False and any(attempt.place.path.glob("*.raw")):
                 problem = "its step rows are not Parquet yet and are missing: `bench load` converts them"
