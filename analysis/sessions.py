@@ -47,8 +47,8 @@ def read(results: Path, *, suite: str | None = None, last: int | None = None) ->
 
 
 def show(rows: Sequence[Row], out: Console | None = None) -> None:
-    """Print the lines of each session: its id, suite, beginning (UTC) and status; its command, if that has more than
-    the suite's name; its headline."""
+    """Print the lines of each session: its id, suite, beginning (UTC) and status; its command, unless that only names
+    the suite; its headline."""
     out = out or terminal.console()
     lines = [
         [printable(row["session_id"]), printable(row["suite"] or ""), _began(row), row["status"]]

@@ -18,10 +18,10 @@ from bench.cli._options import format_option, results_option
 @results_option
 def command(suite: str | None, last: int, form: str, results: str | None) -> None:
     """List the sessions of the database, or of the suite SUITE, newest first: id, suite, beginning (UTC), how many runs
-    are ok, and whether the session is finished; then its command, if that has more than the suite's name; then its
+    are ok, and whether the session is finished. Below these are its command, unless that only names the suite, and its
     headline.
 
-    csv and json have all digits, and the command and the headline whole."""
+    csv and json have all digits, and do not shorten the command or the headline."""
     from analysis import sessions
     from bench.common.paths import results_folder
 
