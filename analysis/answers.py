@@ -20,6 +20,7 @@ from analysis.wording.lost_efficiency import explained, name_of
 from analysis.wording.main_loss import main_loss_of
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import printable
+from bench.records.vocabulary import COMMAND
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +99,8 @@ def _slowness(rows: Sequence[Row], known: Sequence[Row]) -> str:
     if slow:
         worst = slow[0]
         more = f"; {len(slow) - 1:,} more in the table" if len(slow) > 1 else ""
-        # the other ranks of a script may be late for reasons that are not recorded
-        most = "at most " if worst["strategy"] == "script" else ""
+        # the other ranks of a command may be late for reasons that are not recorded
+        most = "at most " if worst["strategy"] == COMMAND else ""
         return (
             f"Rank {worst['rank']} of {printable(worst['case_name'])} {worst['placement']} is slow: the others wait "
             f"{most}{' '.join(filter(None, _excess(worst)))} ms for it in each step{more}."

@@ -67,7 +67,7 @@ def _chosen(connection: duckdb.DuckDBPyConnection, suite: str | None) -> str:
     known = [str(name) for (name,) in connection.execute(query).fetchall()]
     if not known:
         choose_session.choose(connection)  # raises if there is no session at all
-        raise AnalysisError("no session has trained anything yet: `bench run smoke` measures one that does")
+        raise AnalysisError("no session has trained anything yet: `bench suite smoke` measures one that does")
     if suite is not None and suite not in known:
         found = connection.execute("FROM sessions WHERE suite = $1 LIMIT 1", [suite]).fetchall()
         if found:

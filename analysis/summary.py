@@ -18,8 +18,8 @@ from analysis.tables.column import Column, number_of, text_of
 from analysis.tables.scaling import scaling_table
 from analysis.tables.scaling_brief import brief_tables
 from analysis.tables.table import Table
-from analysis.tables.target import target_tables
-from analysis.wording import lost_efficiency, machine, recorder_overhead, script_scaling, target, unlike_runs
+from analysis.tables.target import target_table
+from analysis.wording import command_scaling, lost_efficiency, machine, recorder_overhead, target, unlike_runs
 from analysis.wording.batch_search import limits
 from analysis.wording.caveats import (
     busy,
@@ -62,7 +62,7 @@ def show(
         points, coverage, runs = rows("scaling"), rows("coverage"), rows("run_summary")
         utilisation, perturbation = rows("utilisation"), rows("perturbation")
         other_networks = rows("what_if")
-        batches, laws, to_target = rows("batch_limits"), rows("scaling_law"), rows("target_efficiency")
+        batches, laws, to_target = rows("batch_limits"), rows("scaling_law"), rows("time_to_target")
         losses = rows("efficiency_loss")
         by_group = rows("communication_by_group")
         diagnosed = findings.read(connection, session_id)
@@ -77,7 +77,7 @@ def show(
     for place, alternatives in enumerate(tables):
         terminal.show(out, session_id if place == 0 else "", *alternatives)
     if to_target:
-        terminal.show(out, f"To {target.target(to_target)}", *target_tables(to_target))
+        terminal.show(out, f"To {target.target(to_target)}", target_table(to_target))
     if every_run:
         for title, table in sizes.items():
             terminal.show(out, title, table)
@@ -86,13 +86,13 @@ def show(
     for line in [
         *([imported_from(session_row)] if session_row["imported"] is not None else []),
         *reasons(coverage),
-        *script_scaling.lines(points),
+        *command_scaling.lines(points),
         *unlike_runs.sentences(differing),
         *workers_of_baselines(points),
         *outside_rounds(points),
         *slow_runs(points),
         *still_too_wide(points),
-        *target.censored(to_target),
+        *target.notes(to_target),
         *limits(batches),
         *compiling(runs),
         *lost_efficiency.lines(points, losses, by_group),
@@ -124,8 +124,8 @@ def answer(results: Path, session_id: str) -> dict[str, list[Row]]:
     target, lost efficiency, findings, other networks, and the cost of measuring. All values fit JSON."""
     with connections.reader(results) as connection:
         scaling = {"scaling": session_rows(connection, "scaling", session_id)}
-        to_target = session_rows(connection, "target_efficiency", session_id)
-        targets = {"target_efficiency": to_target} if to_target else {}
+        to_target = session_rows(connection, "time_to_target", session_id)
+        targets = {"time_to_target": to_target} if to_target else {}
         losses = {"efficiency_loss": session_rows(connection, "efficiency_loss", session_id)}
         diagnosis = {"diagnosis": findings.read(connection, session_id)}
         other_networks = session_rows(connection, "what_if", session_id)

@@ -141,7 +141,7 @@ def theirs(loop: Training, shape: Shape) -> interleaved.Block:
     """The bare loop, on the same model and optimizer state as ours: both use the same memory."""
     count = min(_EXAMPLES, loop.workload.dataset_size)
     examples = loop.workload.batch(torch.arange(count), torch.arange(count))
-    model, (optimizer,), device = loop.model, loop.optimizers, loop.device
+    model, optimizer, device = loop.model, loop.optimizer, loop.device
     loss_of = shape.bare(loop.workload, device)
     places = _shuffled(count, shape.batch)
 

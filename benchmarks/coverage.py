@@ -2,7 +2,7 @@
 
     python benchmarks/coverage.py [--draws 2000] [--repeats 3 5 10] [--seed 20261121]
 
-Made-up runs go into a database with the project's own tables, and its own views give the intervals. Prints six
+Made-up runs go into a database with the project's own tables, and its own views give the intervals. Prints five
 tables in Markdown, which docs/methodology/intervals.md shows. The truth is the result of infinitely many repeats: for
 throughput exp(E ln throughput), for steps the median over all steps of all runs.
 """
@@ -176,39 +176,6 @@ def over_rounds(session: Rounds, planned: list[int], draws: int, rng: np.random.
                 f"{100 * held:.1f} %, {100 * without:.1f} %, {width / wide:.2f}, {100 * error:+.2f} %"
             )
     return cells
-
-
-NOISES = {
-    "1 % at every size": (0.01, 0.01, 0.01, 0.01),
-    "1 %, but 8 % at 8 ranks": (0.01, 0.01, 0.01, 0.08),
-    "1 %, but 8 % at 1 rank": (0.08, 0.01, 0.01, 0.01),
-}
-"""Standard deviation of ln(time) at each of WORLD_SIZES."""
-
-
-def jointly(noises: Sequence[float], planned: list[int], draws: int, rng: np.random.Generator) -> list[str]:
-    """For every number of repeats: how often the intervals of joint_intervals hold the truth at all sizes, how often
-    those of scaling do, and the mean ratio of both half-widths."""
-    with empty_database() as connection:
-        for repeats, (workers, noise) in itertools.product(planned, zip(WORLD_SIZES, noises, strict=True)):
-            drawn = rng.normal(0, noise, (draws, repeats))
-            _insert_runs(connection, STEADY, workers, drawn, f"{repeats:02}")
-        sessions = [str(draw) for draw in range(draws)]
-        derive_and_diagnose(connection, sessions, (), wanted=["scaling", "joint_intervals"])
-        found = connection.execute(
-            """
-            SELECT avg(jointly::INTEGER), avg(singly::INTEGER), avg(width) FROM (
-                SELECT
-                    case_name,
-                    bool_and(workers BETWEEN joint.speedup_lo AND joint.speedup_hi) AS jointly,
-                    bool_and(workers BETWEEN scaling.speedup_lo AND scaling.speedup_hi) AS singly,
-                    avg(ln(joint.speedup_hi / joint.speedup) / ln(scaling.speedup_hi / scaling.speedup)) AS width
-                FROM joint_intervals AS joint JOIN scaling USING (session_id, case_name, workers)
-                GROUP BY session_id, case_name
-            ) AS sessions GROUP BY case_name ORDER BY case_name
-            """
-        ).fetchall()
-    return [f"{100 * joint:.1f} %, {100 * single:.1f} %, {width:.2f}" for joint, single, width in found]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -499,12 +466,6 @@ def main() -> None:
     for number, session in enumerate(SESSIONS):
         rng = np.random.default_rng([asked.seed, 200 + number])
         _line(session.name, over_rounds(session, asked.repeats, asked.draws, rng))
-    print()
-    _line("noise of a run", [f"{count} rounds" for count in asked.repeats])
-    _line("---", ["---:"] * len(asked.repeats))
-    for number, (name, noises) in enumerate(NOISES.items()):
-        rng = np.random.default_rng([asked.seed, 300 + number])
-        _line(name, jointly(noises, asked.repeats, asked.draws, rng))
     print()
     columns = ["rounds", "typical", "of all runs", "expected is shown", "and holds", "of all runs"]
     _line("slow runs take 1.5 times as long", columns)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ def training(
     return Training(
         spec=spec, workload=workload, strategy=strategy, own_model=model, model=model, device=device,
         batches=loader.batches(workload, spec, 0, steps),
-        length=run_length(spec.measure, workload.dataset_size, batch),
+        limit=run_length(spec.measure, workload.dataset_size, batch),
     )  # fmt: skip
 
 
@@ -74,7 +73,7 @@ def block(loop: Training, clock: Clock) -> interleaved.Block:
     """A block of steps of the measured loop, without validation."""
 
     def steps(count: int) -> None:
-        loop.length = replace(loop.length, steps=count)
+        loop.limit = count
         loop.run(clock, lambda _step: None)  # it waits for the device at its end
 
     return steps

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from bench.train.script import PROBE_FOLDER
+from bench.command.rank import PROBE_FOLDER
 
 _SCRIPT = """
 import statistics, sys, time

@@ -15,7 +15,6 @@ from bench.records.run_spec import RunSpec
 from bench.records.vocabulary import Axis, Scaling
 from tests.factory import Case, make_session, specs
 from tests.factory_tables import SAMPLE_SCHEMA
-from tests.pipeline_rows import add_pipeline_steps
 from tests.profile_rows import Figures, add_profile
 from tests.rewriting import rewrite_steps
 
@@ -36,9 +35,6 @@ class Step:
     data_of_all: float = 0.0
     imbalance: float = 0.0
     """Extra computation of the last rank, in forward and backward."""
-    idle: float = 0.0
-    """Time that the last rank waits for other stages of a pipeline; the others wait as much longer as they compute
-    less."""
     communication: float = 0.0
     other: float = 0.0
     """Time without operators, in backward."""
@@ -49,7 +45,6 @@ class Step:
             self.data,
             self.data_of_all,
             self.imbalance,
-            self.idle,
             self.communication,
             self.computation,
             self.other,
@@ -69,7 +64,7 @@ class Step:
     def profile(self, is_last: bool) -> Figures:
         """Figures of a profiled step. The other ranks wait for the last one, and count that wait as communication."""
         waiting = 0.0 if is_last else self.data + self.imbalance
-        exposed = self.communication + self.idle + waiting
+        exposed = self.communication + waiting
         compute = self.computation + (self.imbalance if is_last else 0.0)
         step, exposed, compute = (SLOWDOWN * ms for ms in (self.total, exposed, compute))
         return (step, exposed, exposed, compute)
@@ -127,10 +122,6 @@ def plant(results: Path, planted: Mapping[str, Planted], session_id: str = SESSI
         for spec in specs(case, session_id, "planted", ()):
             step = planted[name].step(spec)
             _rewrite(folder, spec, step)
-            if step.idle:
-                waits = [step.idle + step.imbalance] * (spec.world_size - 1) + [step.idle]
-                shares = tuple(wait / step.total for wait in waits)
-                add_pipeline_steps(folder / spec.run_id, pipeline_ms=step.total, idle_share=shares)
             if clock_mhz := planted[name].clock_mhz:
                 set_clocks(folder, spec.run_id, [clock_mhz[spec.workers]] * spec.ranks_per_node)
     add_profile(folder, lambda spec, rank: _figures(planted[spec.case_name], spec, rank), {})

@@ -62,7 +62,7 @@ def add_profile(
 
 
 def add_timeline(session: Path) -> None:
-    """Write a timeline of one step for every ok run, as an import of traces does. It has 8 slices of 1 ms: each rank
+    """Write a timeline of one step for every ok run. It has 8 slices of 1 ms: each rank
     computes 6 ms, and communicates 2 ms, the first of which lies behind computation. Rank 1 begins 1 ms later."""
     compute, communication, exposed = [1] * 6 + [0, 0], [0] * 5 + [1, 1, 0], [0] * 6 + [1, 0]
     for run_json in sorted(session.glob("*/run.json")):

@@ -18,13 +18,10 @@ from analysis.wording.plain_text import listed
 
 USER_FILE = "content of "
 """How the fingerprint's keys begin whose values are digests of files of the user's code."""
-USER_PACKAGE = "version of "
-"""How those begin whose values are versions of packages with parts that a suite names."""
 _NOT_OF_THE_MACHINE = (
     "settings",
     "training_code",
     USER_FILE,
-    USER_PACKAGE,
     "user_",
     "commit",
     "scalebench",
@@ -78,8 +75,6 @@ class Comparison:
     """Case -> its training settings that differ: `train.precision: fp32 → bf16`."""
     imported: Sequence[str]
     """Sessions that another program measured."""
-    is_mlperf: bool
-    """All are results of MLPerf."""
     busy: Sequence[str]
     """Sessions during which other processes used much of the ranks' CPUs."""
 
@@ -162,7 +157,6 @@ def compare(
         if any(found.key == "settings" for found in found_differences)
         else {},
         imported=_sessions_where(connection, both, "sessions", "imported IS NOT NULL"),
-        is_mlperf=bool(_sessions_where(connection, both, "sessions", "origin_of(imported) = 'mlperf'")),
         busy=_sessions_where(connection, both, "other_work", "is_busy"),
     )
 

@@ -55,24 +55,7 @@ def sides(connection: duckdb.DuckDBPyConnection, baseline: str, candidate: str) 
             f"both sides include session {shared[0]}: nothing differs. Name other sessions, or two of its cases: "
             f"{shared[0]}:CASE {shared[0]}:OTHER_CASE"
         )
-    refuse_mlperf_with_others(connection, [*both[0].session_ids, *both[1].session_ids])
     return both
-
-
-def refuse_mlperf_with_others(connection: duckdb.DuckDBPyConnection, ids: Sequence[str]) -> None:
-    """Raise AnalysisError if some of the sessions are results of MLPerf and others are not."""
-    query = (
-        "SELECT session_id, origin_of(imported) = 'mlperf' FROM sessions WHERE list_contains($1, session_id)"
-    )
-    found = dict(connection.execute(query, [list(ids)]).fetchall())
-    if len(set(found.values())) > 1:
-        of_mlperf, other = (
-            next(name for name, is_so in found.items() if is_so is kind) for kind in (True, False)
-        )
-        raise AnalysisError(
-            f"{of_mlperf} has results of MLPerf, whose rules forbid comparing them with others, such as {other}: "
-            "compare such sessions among themselves"
-        )
 
 
 def session_ids(connection: duckdb.DuckDBPyConnection, said: str) -> Sequence[str]:

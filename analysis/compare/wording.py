@@ -10,10 +10,10 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from analysis.compare.comparison import USER_FILE, USER_PACKAGE, Comparison, Difference
+from analysis.compare.comparison import USER_FILE, Comparison, Difference
 from analysis.database.rows import Row
 from analysis.wording import numbers, verdicts
-from analysis.wording.caveats import NOT_VERIFIED, busy_sides
+from analysis.wording.caveats import busy_sides
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import listed, number
 
@@ -213,7 +213,7 @@ def difference(found: Difference, name: Callable[[str], str] = str) -> str:
         side = "candidate" if found.baseline is None else "baseline"
         return f"only the {side} has the {name(found.key)}{of}"
     # names of files and packages keep their underscores
-    is_name = found.key.startswith((USER_FILE, USER_PACKAGE))
+    is_name = found.key.startswith(USER_FILE)
     key = found.key if is_name else found.key.replace("user_", "your ").replace("_", " ")
     return f"{name(key)}: {_values(found, name)}{of}"
 
@@ -248,9 +248,7 @@ def notes(comparison: Comparison, name: Callable[[str], str] = str) -> Iterator[
     for side, alone in zip(("baseline", "candidate"), comparison.alone, strict=True):
         if alone:
             yield f"only the {side} has: {', '.join(map(name, alone))}"
-    if comparison.is_mlperf:
-        yield NOT_VERIFIED
-    elif comparison.imported:
+    if comparison.imported:
         yield (
             f"imported, not measured by scalebench: {', '.join(map(name, comparison.imported))}: whole trainings, "
             "whose times may contain start-up and validation"

@@ -19,6 +19,17 @@ FILE_NAME = "results.duckdb"
 STORAGE_VERSION = "v1.1.0"
 """The oldest DuckDB that can read the file."""
 
+
+def half_of_memory() -> str:
+    """Half of the memory of the machine or control group. DuckDB before 2.0 takes no share, but by default 80 %."""
+    if int(duckdb.__version__.split(".")[0]) >= 2:
+        return "50%"
+    with duckdb.connect() as connection:
+        limit = str(connection.sql("SELECT current_setting('memory_limit')").fetchall()[0][0])
+    number, unit = limit.split()
+    return f"{float(number) * 5 / 8:.1f} {unit}"
+
+
 OFFLINE = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -42,8 +53,8 @@ LOCKED = {
     "lock_configuration": "true",
 }
 """A query reads the database and nothing else: no file, extension, setting or variable of this process."""
-BOUNDED = {"memory_limit": "50%", "max_temp_directory_size": "64GiB"}
-"""The limit is a share of the memory of the machine or control group. A query that needs more spills to files next to
+BOUNDED = {"memory_limit": half_of_memory(), "max_temp_directory_size": "64GiB"}
+"""A query that needs more spills to files next to
 the database."""
 
 _DAMAGED = re.compile(

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 
+from analysis.database import meanings
 from analysis.database.sql_text import referred_to
 from analysis.diagnosis import rules
 from bench.records.parquet_tables import PARQUET_TABLES
@@ -35,7 +36,7 @@ LEAST_SESSIONS = {"regressions": 2, "gradual_regressions": 5}
 """View -> number of sessions of one suite below which it is empty. Each row of a shipped rule that reads one is about
 one of its rows."""
 _ERRORS_IN_DEFINITIONS = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
-_MACRO_NAME = re.compile(r"CREATE OR REPLACE MACRO (\w+)")
+_MACRO_NAME = re.compile(r'CREATE OR REPLACE MACRO "?(\w+)')
 
 
 @cache
@@ -114,6 +115,12 @@ def session_tables() -> list[str]:
     return [*SESSION_TABLES, *derived(), FOUND_TABLE]
 
 
+def stored() -> list[str]:
+    """Names of all tables, those of sessions first; each comes after those that it is derived from."""
+    found = session_tables()
+    return [*found, *(name for name in tables() if name not in found)]
+
+
 @cache
 def shipped_rules() -> tuple[rules.Rule, ...]:
     """The rules in rules/, by name."""
@@ -179,7 +186,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def complete(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make everything else, and record the rules and the definitions.
+    """Make everything else, comment on it, and record the rules and the definitions.
 
     Derived tables may already exist: the first load makes them when it has the rows, because DuckDB takes as long to
     plan a query for its columns alone as for its rows."""
@@ -191,6 +198,8 @@ def complete(connection: duckdb.DuckDBPyConnection) -> None:
                 connection.execute(
                     f"CREATE TABLE {name} AS {text(name)} WITH NO DATA" if is_derived else text(name)
                 )
+    kinds = {name: "VIEW" if name in _files("views") else "TABLE" for name in (*stored(), *views())}
+    meanings.comment(connection, kinds, text, references())
     rules.note(connection, shipped_rules())
     values = ("scalebench", SCHEMA_VERSION, digest())
     connection.execute("INSERT INTO database_info VALUES (?, ?, ?)", values)

@@ -33,9 +33,9 @@ def find_across_sessions(connection: duckdb.DuckDBPyConnection, rules: Iterable[
                 _find(connection, rule, schema.FOUND_TABLE)
 
 
-def advise_scripts(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give cases that run a script advice that they can follow, except in findings of custom rules."""
-    connection.execute(schema.text("findings_of_scripts"))
+def advise_commands(connection: duckdb.DuckDBPyConnection) -> None:
+    """Give cases that run a command advice that they can follow, except in findings of custom rules."""
+    connection.execute(schema.text("findings_of_commands"))
 
 
 def find_again(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:

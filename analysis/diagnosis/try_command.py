@@ -14,7 +14,7 @@ FLAGS = frozenset(
         *("--dry-run", "--json"),
     }
 )
-"""Options of `bench run` without a value."""
+"""Options of `bench suite` without a value."""
 _NOT_REPEATED = frozenset(
     {"--session", "--resume", "--tag", "--reserve", "--no-load", "--dry-run", "--json", "--format"}
 )
@@ -25,13 +25,14 @@ Option = tuple[str, ...]
 
 
 def command(session: Row, options: str | None, cases: Iterable[str] = ()) -> str | None:
-    """One line for a shell that adds `options`; None if they are empty or the session is not of a suite.
+    """One line for a shell that adds `options`; None if they are empty, or if the session is not of a suite and they do
+    not resume it.
 
     `session` is a row of the table sessions, `cases` the names of its cases. Only the cases that the remedy changes,
     and their baselines, run again."""
     words = session["command"] or []
-    is_a_script = "--" in words
-    if is_a_script:
+    is_of_a_command = "--" in words
+    if is_of_a_command:
         words = words[: words.index("--")]
     try:
         added = list(_options(shlex.split(options or "")))
@@ -43,15 +44,16 @@ def command(session: Row, options: str | None, cases: Iterable[str] = ()) -> str
         word == session["suite"] or word.endswith((".yaml", ".yml")) for word in named
     )
     resumes = any(option[0] == "--resume" for option in added)
-    if not added or session["imported"] is not None or not is_of_a_suite or (is_a_script and not resumes):
+    if not added or session["imported"] is not None or not is_of_a_suite or (is_of_a_command and not resumes):
         return None
     added = [*_only(added, {name.partition("~")[0] for name in cases}), *added]
-    if resumes:  # the plan, which names the suite or the script, is stored
+    if resumes:  # the plan, which names the suite or the command, is stored
         kept = [option for option in own if option[0] == "--results"]
     else:
         suite = [] if named else [(session["suite"],)]
         kept = [*suite, *(option for option in own if not _is_dropped(option, added))]
-    return shlex.join(["bench", "suite", *_words(kept), *_words(added)])
+    measured_by = "run" if is_of_a_command and words[1] == "run" else "suite"
+    return shlex.join(["bench", measured_by, *_words(kept), *_words(added)])
 
 
 def _options(words: Sequence[str]) -> Iterator[Option]:

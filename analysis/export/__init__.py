@@ -1,4 +1,4 @@
-"""A session as files for other programs: rows for a spreadsheet, tables for a paper or a ticket, pictures for slides.
+"""A session as files for other programs: rows for a spreadsheet, tables for a paper, pictures for slides.
 
 A format is a file in `formats/` that defines `FORMAT`; the file has the format's name. Importing this package is cheap.
 """

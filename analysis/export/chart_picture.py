@@ -1,5 +1,5 @@
-"""A chart of the report as a self-contained picture: the finding or its question, how to read it, its legend, its rows
-and its source."""
+"""Charts of the report as self-contained pictures, each with its finding or question, how to read it, its legend, its
+rows and its source."""
 
 from __future__ import annotations
 
@@ -9,28 +9,61 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+import duckdb
 import polars as pl
 import vl_convert
 from rich.cells import chop_cells
 
+from analysis.errors import AnalysisError
+from analysis.export.content import Content
+from analysis.report import named_queries
+from analysis.report.charts import all_charts
 from analysis.report.drawing import theme
 from analysis.report.drawing.chart import ROWS, Cases, Chart, distinct, drawing, sentences, specification
 from analysis.report.pages.frame import asset
 from analysis.tables.line_breaks import wrapped
+from analysis.wording.plain_text import printable
 
-WIDTH = 640
+_WIDTH = 640
 """CSS pixels. In a text column of 16 cm, text of 12 pixels is 9 points high."""
-FONT = "Arial, Helvetica, 'Liberation Sans', sans-serif"
+_FONT = "Arial, Helvetica, 'Liberation Sans', sans-serif"
 """These fonts have the same widths, so the text fits with any of them: one comes with vl-convert, machines have
 others."""
 _LINE = 104
 """Characters in a line of small print."""
-TITLE = 68
+_TITLE = 68
 """Characters in a line of the title."""
 _PANELS = 2
 _AXIS, _MARGIN = 70, 74
 """Between panels, as in the report's page."""
 _CHANNELS = ("color", "shape", "strokeDash")
+
+
+def draw(
+    connection: duckdb.DuckDBPyConnection, found: Content, cases: Cases, wanted: str | None
+) -> dict[str, tuple[str, str]]:
+    """Name -> SVG and its origin, for every chart that has rows, or only for the chart `wanted`. `cases` are all of the
+    session, so a case has the same colour with fewer cases. Raises AnalysisError if there is no such chart, or no row
+    for it."""
+    charts = all_charts()
+    if wanted not in (None, *charts):
+        raise AnalysisError(f"--chart: no chart {wanted!r}: there are {', '.join(charts)}")
+    session_id = found.session["session_id"]
+    caption, finding, origin = (
+        printable(text) for text in (found.caption, found.sentence(), found.provenance())
+    )
+    drawn: dict[str, tuple[str, str]] = {}
+    for name in charts if wanted is None else [wanted]:
+        rows = named_queries.by_suite(named_queries.frame(connection, name, session_id), cases)
+        if not rows.is_empty():
+            pictures = svgs(name, charts[name], rows, cases, caption=caption, finding=finding, origin=origin)
+            drawn |= {stem: (_described(svg, title, origin), origin) for stem, title, svg in pictures}
+    if not drawn:
+        session = f"session {session_id!r}"
+        if wanted is None:
+            raise AnalysisError(f"{session} has no data for any chart")
+        raise AnalysisError(f"--chart {wanted}: {session} has no data for it")
+    return drawn
 
 
 def svgs(
@@ -46,17 +79,17 @@ def svgs(
         chosen = f"{drawn.choice.capitalize()}: {label}." if label else ""
         asked = question if title != question else ""
         said = sentences(asked, chosen, chart.reading, drawn.note, *_marks(rows))
-        spec = _whole(light(specification(view)), rows) | {"title": _title(title, said, f"Source: {origin}")}
+        spec = _whole(_light(specification(view)), rows) | {"title": _title(title, said, f"Source: {origin}")}
         spec["datasets"] = {**spec.get("datasets", {}), ROWS: values}
-        yield _stem(name, label, place), title, render(spec)
+        yield _stem(name, label, place), title, _render(spec)
 
 
 def _title(title: str, *paragraphs: str) -> dict[str, Any]:
-    lines = [line for said in paragraphs for line in broken(said, _LINE)]
-    return {"text": broken(title, TITLE), "subtitle": lines}
+    lines = [line for said in paragraphs for line in _broken(said, _LINE)]
+    return {"text": _broken(title, _TITLE), "subtitle": lines}
 
 
-def broken(text: str, width: int) -> list[str]:
+def _broken(text: str, width: int) -> list[str]:
     """The text in lines of at most `width` columns, in which a wide letter takes two; a longer word is divided."""
     return [part for line in wrapped(text, width) for part in chop_cells(line, width)] if text else []
 
@@ -74,7 +107,7 @@ def _stem(name: str, label: str, place: int) -> str:
     return f"{name}_{re.sub(r'[^a-z0-9]+', '_', label.lower()).strip('_')}" if place else name
 
 
-def render(spec: dict[str, Any]) -> str:
+def _render(spec: dict[str, Any]) -> str:
     svg: str = vl_convert.vegalite_to_svg(spec, config=_config(), allowed_base_urls=[])
     return _numbered(svg)
 
@@ -93,9 +126,9 @@ def _whole(spec: dict[str, Any], rows: pl.DataFrame) -> dict[str, Any]:
     """The specification with the width and the legends that a page adds."""
     spec = _legends(spec)
     if "facet" not in spec:
-        return spec | {"width": WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}
+        return spec | {"width": _WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}
     columns = min(_PANELS, rows.get_column(spec["facet"]["field"]).n_unique())
-    inner = spec["spec"] | {"width": WIDTH // columns - _AXIS}
+    inner = spec["spec"] | {"width": _WIDTH // columns - _AXIS}
     spacing = {"column": _AXIS, "row": _MARGIN}
     return spec | {"spec": inner, "columns": columns, "bounds": "flush", "spacing": spacing}
 
@@ -125,7 +158,7 @@ def _legend(encoding: dict[str, Any], channel: str) -> dict[str, Any] | None:
     if len(values) < (1 if encoding["field"] == "case_name" else 2):
         return None
     widest = max(len(str(value)) for value in values)
-    columns = max(1, WIDTH // (min(7 * widest, _LABEL) + 40))
+    columns = max(1, _WIDTH // (min(7 * widest, _LABEL) + 40))
     return own | {"columns": columns} | (_DASHES if channel == "strokeDash" else _SYMBOLS)
 
 
@@ -138,12 +171,12 @@ _DASHES = {"symbolType": "stroke", "symbolSize": 600}
 
 
 def _config() -> dict[str, Any]:
-    config: dict[str, Any] = light(theme.vega_config())
-    ink, muted = colours()[theme.INK], colours()[theme.MUTED]
+    config: dict[str, Any] = _light(theme.vega_config())
+    ink, muted = _colours()[theme.INK], _colours()[theme.MUTED]
     config["axis"]["labelLimit"] = 220
     return config | {
-        "background": colours()[theme.PAPER],
-        "font": FONT,
+        "background": _colours()[theme.PAPER],
+        "font": _FONT,
         "padding": 10,
         "legend": {
             "layout": {"top": {"direction": "vertical", "anchor": "start"}}, "rowPadding": 4, "orient": "top",
@@ -172,20 +205,20 @@ _NAMES = ("domain", "values", "oneOf", "equal")
 
 
 @cache
-def colours() -> dict[str, str]:
+def _colours() -> dict[str, str]:
     """`var(--ink)` -> `#1a2026`, from the first rule of the report's style sheet."""
     rule = asset("base.css").partition(":root {")[2].partition("}")[0]
     return {f"var(--{name})": value.strip() for name, value in re.findall(r"--(\w+): ([^;]+);", rule)}
 
 
-def light(part: Any) -> Any:
+def _light(part: Any) -> Any:
     """A specification, or a part of it, with values in place of colour variables."""
     if isinstance(part, str):
-        return colours().get(part, part)
+        return _colours().get(part, part)
     if isinstance(part, list):
-        return [light(item) for item in part]
+        return [_light(item) for item in part]
     if isinstance(part, dict):
-        return {key: item if key in _NAMES else light(item) for key, item in part.items()}
+        return {key: item if key in _NAMES else _light(item) for key, item in part.items()}
     return part
 
 
@@ -195,7 +228,7 @@ MARK = "written by bench export"
 """Every picture contains it."""
 
 
-def described(svg: str, title: str, origin: str) -> str:
+def _described(svg: str, title: str, origin: str) -> str:
     """The SVG with a title and a description for screen readers and programs; neither is drawn."""
     marked = f"<title>{html.escape(title)}</title><desc>{html.escape(origin)}; {MARK}</desc>"
     return re.sub(r"<svg[^>]*>", lambda found: found[0] + marked, svg, count=1)

@@ -13,7 +13,7 @@ from analysis.report import named_queries
 from analysis.report.sections.hardware import nodes_of
 from analysis.tables.scaling import EXPECTED, SPEEDUP, rates, scaling_table
 from analysis.tables.table import Table
-from analysis.tables.target import target_tables
+from analysis.tables.target import target_table
 from analysis.wording import machine, target, unlike_runs
 from analysis.wording.caveats import caveats
 from analysis.wording.failures import reasons
@@ -47,24 +47,19 @@ class Content:
     differing: list[Row]
     """Facts in which runs differ, from unlike_runs."""
     to_target: Sequence[Row]
-    """Rows of `target_efficiency`, if that is the table to export; else empty."""
+    """Rows of `time_to_target`, if that is the table to export; else empty."""
     caption: str
     """The user's text, in place of the headline or of a picture's title; empty: none."""
 
-    def title(self) -> str:
-        """The caption, or else the suite's title."""
-        return self.caption or str(self.session["title"] or self.session["suite"])
-
     def table(self) -> Table:
         if self.to_target:
-            return next(target_tables(self.to_target))
+            return target_table(self.to_target)
         return scaling_table(self.points, self.coverage)
 
     def on_paper(self) -> Table:
         """The columns that fit on a page; the column of nodes only if a row has more than one."""
         if self.to_target:
-            _, without_intervals, *_ = target_tables(self.to_target)
-            return without_intervals
+            return self.table()
         wanted = {*_ON_PAPER, *(heading for heading, _ in rates(self.points))}
         if any(point["nodes"] > 1 for point in self.points):
             wanted.add("nodes")
@@ -72,20 +67,17 @@ class Content:
         return replace(table, values=[column for column in table.values if column.heading in wanted])
 
     def notes(self, name: Name = str) -> Iterator[str]:
-        """The sentences below a table: the headline if a caption took its place, reasons, caveats."""
+        """The sentences below a table: the headline if a caption took its place, why runs are not ok, which
+        missed their target, caveats."""
         if self.caption:
             yield self.sentence(name)
-        yield from self.reasons(name)
-        yield from self.caveats()
-
-    def reasons(self, name: Name = str) -> Iterator[str]:
-        """Why runs are not ok, and which missed their target, a line for each placement."""
         yield from reasons(self.coverage, name)
-        yield from target.censored(self.to_target, name)
+        yield from target.notes(self.to_target, name)
+        yield from self.caveats()
 
     def sentence(self, name: Name = str) -> str:
         """The session's headline, or that of the way to the target."""
-        if to_target := target.sentence(list(self.to_target), name):
+        if to_target := target.sentence(self.to_target, name):
             return to_target
         return headline(self.points, name, machine.sentence(self.machine, name))
 
@@ -102,7 +94,7 @@ class Content:
         return ", ".join(_provenance(self.session, self.facts, name))
 
 
-OF_TARGETS = "target_efficiency"
+OF_TARGETS = "time_to_target"
 """The table that can be exported in place of the summary."""
 
 

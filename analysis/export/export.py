@@ -11,7 +11,7 @@ import duckdb
 
 from analysis.database import connections
 from analysis.errors import AnalysisError
-from analysis.export import content, formats, only_cases, pictures, relation
+from analysis.export import chart_picture, content, formats, only_cases, relation
 from analysis.export.format_types import Page, Pictures, Rows
 from analysis.export.output_files import put_all, whole
 from analysis.report import named_queries
@@ -97,7 +97,7 @@ def _pictures(
     wanted: Wanted,
     stream: BinaryIO,
 ) -> list[Path]:
-    drawn = pictures.draw(
+    drawn = chart_picture.draw(
         connection, content.read(connection, session_id, wanted.caption), cases, wanted.chart
     )
     files = {f"{name}.{wanted.form}": kind.write(svg, origin) for name, (svg, origin) in drawn.items()}

@@ -27,7 +27,7 @@ class Page:
 
 @dataclass(frozen=True, kw_only=True)
 class Pictures:
-    """Exports the summary and every chart, each as a file."""
+    """Exports every chart as a file."""
 
     write: Callable[[str, str], bytes]
     """Takes an SVG and a sentence on its origin; returns the file's bytes, which `is_ours` recognises."""

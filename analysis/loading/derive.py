@@ -43,7 +43,7 @@ def derive_and_diagnose(
     elif is_new:
         schema.complete(connection)
     run_rules.find_across_sessions(connection, rules)
-    run_rules.advise_scripts(connection)
+    run_rules.advise_commands(connection)
 
 
 def _derive_sessions(hiding: Overlay, wanted: Collection[str] | None) -> None:

@@ -23,7 +23,7 @@ from analysis.loading import parquet_files
 from analysis.loading.derive import derive_runs
 from analysis.loading.read_files import Incoming, ParquetFile
 from bench.records.parquet_tables import PARQUET_TABLES
-from bench.records.vocabulary import SCRIPT
+from bench.records.vocabulary import COMMAND
 
 PORTION_ROWS = 4_000_000
 """Rows of one portion; a single run may have more."""
@@ -56,8 +56,8 @@ def insert_json_rows(connection: duckdb.DuckDBPyConnection, incoming: Incoming) 
     """Insert the rows that do not come from Parquet files."""
     for table, rows in {**incoming.rows, "loaded_files": incoming.seen}.items():
         insert_rows(connection, table, rows)
-    if any(row["workload"] == SCRIPT for row in incoming.rows.get("runs", [])):
-        connection.execute(schema.text("scaling_of_scripts"))
+    if any(row["workload"] == COMMAND for row in incoming.rows.get("runs", [])):
+        connection.execute(schema.text("scaling_of_commands"))
 
 
 def insert_files(connection: duckdb.DuckDBPyConnection, files: Sequence[ParquetFile]) -> None:

@@ -16,15 +16,15 @@ from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin,
 
 from analysis.database.rows import Row
 from bench.records.run_outcome import RunOutcome
-from bench.records.run_spec import RunSpec
+from bench.records.run_spec import RunSpec, in_present_words, settings_digest
 from bench.records.session_head import PlanEntry, SessionHead
 from bench.records.vocabulary import (
+    COMMAND,
     LARGEST_COUNT,
     LARGEST_SECONDS,
     LARGEST_SIZE,
     PLANNED_SCALINGS,
     SCHEMA_VERSION,
-    SCRIPT,
     UNITS,
     Count,
     Positive,
@@ -32,6 +32,8 @@ from bench.records.vocabulary import (
     Size,
     UtcTime,
     Whole,
+    case_named,
+    strategy_named,
 )
 
 T = TypeVar("T")
@@ -269,7 +271,8 @@ def planned_rows(session: Fields) -> list[Row]:
             "session_id": session_id,
             **run.checked(PlanEntry, without=("probe", "scaling")),
             "scaling_mode": run.one_of("scaling", *PLANNED_SCALINGS),
-            "strategy": _label(run.text("strategy")),
+            "case_name": case_named(run.text("case_name"), run.text("strategy")),
+            "strategy": strategy_named(_label(run.text("strategy"))),
             "probe": _is_probe(run),
         }
         for run in session.objects("plan")
@@ -303,7 +306,8 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
         raise BadFileError(
             f"attempt is {attempt} but its folder is 'attempt{aside}': give the folder its name back"
         )
-    spec, outcome = run.object("spec"), run.object("outcome")
+    stored, outcome, fingerprint = run.object("spec"), run.object("outcome"), run.object("fingerprint")
+    spec = Fields(in_present_words(stored.value), stored.prefix)
     train, measure = spec.object("train"), spec.object("measure")
     imported = run.optional(run.object, "imported")
     elsewhere = imported or Fields({}, "")
@@ -313,7 +317,10 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
         return read(name) if imported is None else fields.optional(read, name)
 
     global_batch = known(spec, spec.count, "global_batch") or None  # 0 until find_batch has found it
-    is_script = spec.text("workload") == SCRIPT  # whose settings only its command knows
+    is_command = spec.text("workload") == COMMAND  # whose settings only its command knows
+    if "settings" in fingerprint.value and spec.value != stored.value:
+        named = {"workload": _label(spec.text("workload")), "strategy": _label(spec.text("strategy"))}
+        fingerprint.value["settings"] = settings_digest(spec.value | named)
     return {
         "session_id": session_id,
         "run_id": run_id,
@@ -323,10 +330,10 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
         "workload": _label(spec.text("workload")),
         "strategy": _label(spec.text("strategy")),
         "device_type": known(spec, spec.text, "device_type"),
-        "precision": None if is_script else known(train, train.text, "precision"),
+        "precision": None if is_command else known(train, train.text, "precision"),
         "batch_per_rank": known(spec, spec.count, "batch_per_rank") or None,
         "global_batch": global_batch,
-        "accumulate": None if is_script else known(train, train.integer, "accumulate"),
+        "accumulate": None if is_command else known(train, train.integer, "accumulate"),
         "probe": _is_probe(spec),
         "memory_limit_bytes": measure.optional(measure.size, "memory_limit_bytes"),
         "until": measure.optional(measure.number, "until"),
@@ -337,11 +344,9 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
         "whole_run_s": elsewhere.optional(elsewhere.duration, "seconds"),
         "whole_run_examples": elsewhere.optional(elsewhere.size, "examples"),
         "whole_run_epochs": elsewhere.optional(elsewhere.size, "epochs"),
-        "whole_run_training_s": elsewhere.optional(elsewhere.duration, "training_s"),
-        "whole_run_reached": elsewhere.optional(elsewhere.boolean, "reached"),
         "reported_throughput": elsewhere.optional(elsewhere.positive_number, "throughput"),
         "reported_unit": elsewhere.optional(elsewhere.unit, "throughput_unit"),
-        "fingerprint": run.object("fingerprint").json(),
+        "fingerprint": fingerprint.json(),
         "config": spec.json(),
     }
 

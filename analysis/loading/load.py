@@ -53,8 +53,12 @@ class LoadReport:
             lines.append(counted(self.unchanged_sessions, "unchanged sessions"))
         if self.removed_sessions:
             lines.append(f"{counted(self.removed_sessions, 'sessions')} removed: no folder any more")
-        lines += [f"left out: {problem.path}: {problem.reason}" for problem in self.problems]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.left_out])
+
+    @property
+    def left_out(self) -> list[str]:
+        """A line for each problem."""
+        return [f"left out: {problem.path}: {problem.reason}" for problem in self.problems]
 
 
 def load(results: Path, rules_folder: Path | None = None) -> LoadReport:

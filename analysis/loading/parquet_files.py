@@ -11,27 +11,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.loading.json_files import BadFileError, check_version
+from analysis.loading.scan import table_of
 from bench.records.parquet_tables import PARQUET_TABLES, Column
 
 PATH_COLUMN = "path_of_this_file"
 """Column that DuckDB adds during a load: the file that a row comes from."""
-RESTORE = (
-    "put it back; or remove its run's folder, and `bench suite --resume SESSION` measures that run again"
-)
+RESTORE = "put it back; or remove its run's folder and resume the session, which measures that run again"
 """Advice if rows of a run are lost."""
 _LARGEST = {"INTEGER": 2**31 - 1, "BIGINT": 10**17}
 """Derived tables add up such values, and the sums must not overflow. 10^17 ns are three years; 10^17 bytes, 100 PB."""
 _FEW_ROWS, _ROWS_PER_BYTE = 1_000_000, 4
 _SHORT_TEXTS_BYTES, _LONGEST_TEXT_BYTES = 2**20, 64
 """Limits on a text column. A file stores each kind or operation once per row group, or once per row."""
-
-
-def table_of(path: Path) -> str:
-    """The table that a file is named after. Raises BadFileError if there is none."""
-    table = path.name.split(".")[0]
-    if table not in PARQUET_TABLES:
-        raise BadFileError(f"its name is not that of a table ({', '.join(PARQUET_TABLES)}): move it away")
-    return table
 
 
 def check(path: Path, session_id: str, run_id: str, attempt: int) -> tuple[list[str], int]:

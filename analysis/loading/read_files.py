@@ -9,7 +9,7 @@ from pathlib import Path
 from analysis.database.rows import Row
 from analysis.loading import json_files, parquet_files
 from analysis.loading.json_files import BadFileError, read_json
-from analysis.loading.scan import AttemptFolder, Entry, SessionFolder
+from analysis.loading.scan import AttemptFolder, Entry, SessionFolder, table_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +117,7 @@ def _read_attempt(
     """Read a run.json and its Parquet files. `seen` has the session's attempts so far."""
     run: Row | None = None
     problem = None
+    refused = {entry.path for entry in folder.refused}
     try:
         if attempt.run_json:
             fields = read_json(attempt.run_json.path)
@@ -130,13 +131,13 @@ def _read_attempt(
             seen.add(key)
             incoming.extend("runs", [row])
             run = row
-        elif is_finished:
+        elif is_finished and attempt.place.path / "run.json" not in refused:
             raise BadFileError("has no run.json: its agent was killed before the end; resume the session")
     except BadFileError as error:
         problem = str(error)
     before = len(incoming.files)
     left_out = [(entry, _read_parquet(incoming, entry, run) if run else None) for entry in attempt.parquet]
-    has_refused = any(entry.path.parent == attempt.place.path for entry in folder.refused)
+    has_refused = any(path.parent == attempt.place.path for path in refused)
     if run and problem is None and not has_refused and not any(reason for _, reason in left_out):
         problem = _missing_rows(run, incoming.files[before:])
     incoming.note(folder, attempt.run_json or attempt.place, problem)
@@ -163,7 +164,7 @@ def _read_parquet(incoming: Incoming, entry: Entry, run: Row) -> str | None:
         columns, count = parquet_files.check(entry.path, **owner)
     except BadFileError as error:
         return str(error)
-    table = parquet_files.table_of(entry.path)
+    table = table_of(entry.path)
     incoming.files.append(
         ParquetFile(table=table, path=str(entry.path), columns=columns, rows=count, **owner)
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from analysis.errors import NO_RESULTS, AnalysisError
+from bench.records.parquet_tables import PARQUET_TABLES
 
 _ATTEMPT = re.compile(r"attempt(\d+)")
 
@@ -71,8 +72,13 @@ def discover(results: Path) -> list[SessionFolder]:
     return [folder for folder in found if folder.session_json or folder.attempts or folder.refused]
 
 
+def table_of(parquet: Path) -> str:
+    """The table that a Parquet file is named after."""
+    return parquet.name.split(".")[0]
+
+
 def _may_be_session(path: Path) -> bool:
-    """Whether the path is a visible folder. A hidden one is a session that is still being imported or unpacked."""
+    """Whether the path is a visible folder. A hidden one is a session that is still being imported."""
     return path.is_dir() and not path.name.startswith(".")
 
 
@@ -91,7 +97,8 @@ def _session(root: Path, path: Path) -> SessionFolder:
 
 
 def _attempts(root: Path, run: Path, folder: SessionFolder) -> Iterator[AttemptFolder]:
-    """The earlier attempts of a run, then its own folder; folders without result files are left out."""
+    """The earlier attempts of a run, then its own folder; folders without result files are left out, and so are Parquet
+    files of other tables, which another version of scalebench wrote."""
     for child in sorted(run.iterdir()):
         match = _ATTEMPT.fullmatch(child.name)
         if match and child.is_dir() and _accept(root, child, folder):
@@ -102,7 +109,7 @@ def _attempts(root: Path, run: Path, folder: SessionFolder) -> Iterator[AttemptF
 def _attempt(
     root: Path, path: Path, run_id: str, aside: int | None, folder: SessionFolder
 ) -> Iterator[AttemptFolder]:
-    files = sorted(p for p in path.iterdir() if p.suffix == ".parquet" and not p.name.startswith("."))
+    files = sorted(p for p in path.iterdir() if p.suffix == ".parquet" and table_of(p) in PARQUET_TABLES)
     parquet = [entry for file in files if (entry := _accept(root, file, folder))]
     run_json = path / "run.json"
     named = _accept(root, run_json, folder) if run_json.exists() or run_json.is_symlink() else None

@@ -11,6 +11,7 @@ from typing import cast
 import duckdb
 import polars as pl
 
+from analysis.database import arrow
 from analysis.database.sql_text import literal
 from analysis.errors import AnalysisError
 from analysis.report.redaction import redacted
@@ -53,7 +54,7 @@ def frame(
     """The rows of queries/NAME.sql."""
     values = parameters if session_id is None else {**parameters, "session_id": session_id}
     # Without pyarrow, as in pl.DataFrame(relation), DuckDB 2.0 complains of leaks when the process ends.
-    found = connection.execute(query_text(name), values or None).to_arrow_table()
+    found = arrow.table(connection.execute(query_text(name), values or None))
     return redacted(_printable(cast("pl.DataFrame", pl.from_arrow(found, rechunk=False))))
 
 

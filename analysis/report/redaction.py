@@ -30,7 +30,7 @@ _ADDRESS = re.compile(r"(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9a-f]{1,4}:){
 _PRIVATE_KEYS = re.compile(r"node_list|user|home|cwd|path", re.IGNORECASE)
 """Keys of facts whose values are left out; a list of nodes is compressed, so that no host is found in it."""
 _PRIVATE_OPTIONS = ("command", "env", "cwd")
-"""Options of the workload of a script."""
+"""Options of the workload `command`."""
 LEFT_OUT = "(left out)"
 _IDENTIFIERS = ("session_id", "suite")
 """Columns that stay as they are, because pages refer to each other by them."""
@@ -66,7 +66,7 @@ class Redaction:
         return rows
 
     def _config(self, value: str) -> str:
-        """A run's configuration as JSON, without the command of a script, its variables and its folder."""
+        """A run's configuration as JSON, without a user's command, its variables and its folder."""
         config = json.loads(value)
         options = config.get("workload_options")
         if isinstance(options, dict):

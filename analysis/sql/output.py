@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import duckdb
 
+from analysis.database import arrow
 from analysis.errors import AnalysisError
 from analysis.tables import text_layout
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BATCH_ROWS = 8192
 _PLAIN = {
     *(
         "BOOLEAN",
@@ -75,7 +75,7 @@ def write_csv(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
     import pyarrow as pa
     import pyarrow.csv as pa_csv
 
-    reader = relation.to_arrow_reader(BATCH_ROWS)
+    reader = arrow.reader(relation)
     first = pa.RecordBatch.from_pylist([], schema=reader.schema)
     with pa_csv.CSVWriter(stream, flat(first).schema) as writer:
         for batch in batches(reader):
@@ -134,7 +134,7 @@ def _different(names: Sequence[str]) -> list[str]:
 
 
 def _rows(relation: duckdb.DuckDBPyRelation) -> Iterator[tuple[Any, ...]]:
-    for batch in batches(relation.to_arrow_reader(BATCH_ROWS)):
+    for batch in batches(arrow.reader(relation)):
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
@@ -167,7 +167,7 @@ def write_parquet(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
 
     if stream.isatty():
         raise AnalysisError("Parquet is not for a terminal: give --out FILE, or redirect it")
-    reader = relation.to_arrow_reader(BATCH_ROWS)
+    reader = arrow.reader(relation)
     try:
         with pq.ParquetWriter(stream, reader.schema, compression="zstd") as writer:
             for batch in batches(reader):

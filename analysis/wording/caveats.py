@@ -8,9 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from analysis.database.rows import Row
 from analysis.wording import unlike_runs, verdicts
 from analysis.wording.plain_text import counted
-from bench.records.vocabulary import PROFILES
-
-"""Formats of imports whose steps ran under a profiler."""
 
 
 def caveats(
@@ -136,12 +133,6 @@ def _is_measured(point: Row) -> bool:
 def _of_an_import(imported: str | None, points: list[Row]) -> Iterator[str]:
     if imported is None:
         return
-    if json.loads(imported).get("format") in PROFILES:
-        yield (
-            "scalebench did not measure these times: the steps ran under a profiler elsewhere, which slows short steps "
-            "down. There are no other steps, so there is neither throughput nor speedup."
-        )
-        return
     if not any(point["throughput"] is not None for point in points):
         yield (
             "scalebench did not measure these times: each is a mean over iterations, and their variation within a run "
@@ -158,23 +149,6 @@ def _of_an_import(imported: str | None, points: list[Row]) -> Iterator[str]:
                 "The source gives MFU, the share of the GPUs' peak FLOP/s; throughput here is MFU × GPUs, which is "
                 "proportional to examples per second."
             )
-        return
-    if json.loads(imported).get("format") == "mllog":
-        yield (
-            f"{NOT_VERIFIED} Elapsed is the time to the target. All ok runs count: MLPerf's score leaves out the "
-            "fastest and the slowest."
-        )
-        if any(point["throughput_unit"] == "trainings/s" for point in points):
-            yield (
-                "The logs do not say without doubt how many samples were trained, so throughput counts trainings to "
-                "the target."
-            )
-        else:
-            yield "Throughput is samples ÷ the time from run_start to run_stop without evaluations."
-        yield (
-            "The submitter chooses a batch for each size. Where it is known to differ from that of the baseline, "
-            "there is no efficiency; where the log does not say it, efficiency includes its effect."
-        )
         return
     yield (
         "scalebench did not measure these times: each run is one whole training, timed elsewhere. There are no steps, "
@@ -260,11 +234,6 @@ def _percent(fraction: float) -> str:
     return f"{100 * fraction:.3g} %"
 
 
-NOT_VERIFIED = (
-    "Derived, not verified by MLCommons. MLPerf's rules forbid comparing its results with others, so they are only "
-    "compared among themselves."
-)
-"""Stands with every figure from MLPerf's logs."""
 MOST_FILES = 3
 """Imported files that a sentence names; it counts the others."""
 
@@ -278,13 +247,6 @@ def imported_from(session: Row) -> str:
     if len(files) > MOST_FILES:
         named.append(f"{len(files) - MOST_FILES:,} more")
     date = f" on {session['created_at']:%Y-%m-%d}" if session["created_at"] is not None else ""
-    if imported.get("format") == "mllog":
-        of_round = f" {imported['round']}" if imported.get("round") else ""
-        division = f", division {imported['division']}" if imported.get("division") else ""
-        return (
-            f"MLPerf Training{of_round}, {imported.get('benchmark')}: {imported.get('submitter')}, "
-            f"{imported.get('system')}{division}; the logs have no result id. {NOT_VERIFIED}"
-        )
     if imported.get("format") == "published":
         return (
             f"Published{date}, licence {imported.get('licence')}: {imported.get('source')}; "

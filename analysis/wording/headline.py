@@ -12,7 +12,7 @@ from analysis.wording import verdicts
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import counted, listed, word
 from analysis.wording.sizes import largest, size_of
-from bench.records.vocabulary import SCRIPT
+from bench.records.vocabulary import COMMAND
 
 _MOST_NAMED = 4
 """Cases of one kind that the headline names; of more it says the range."""
@@ -152,7 +152,7 @@ def _of_one(point: Row, every: Sequence[Row], name: Callable[[str], str]) -> str
     if kind == OTHER_MODEL:
         return f"{case} trains a different model than {base}, so the speeds cannot be compared."
     if kind == UNDECIDED and point["speedup_lo"] is not None:
-        return f"{case}: undecided whether it is faster than {base}."
+        return f"{case} may be faster or slower than {base}."
     if verdicts.is_too_noisy(point) and kind in (FASTER, SLOWER):
         word = "faster" if kind == FASTER else "slower"
         return f"{case} is {word} than {base}, {verdicts.TOO_NOISY} how much."
@@ -173,7 +173,7 @@ def _of_one(point: Row, every: Sequence[Row], name: Callable[[str], str]) -> str
 
 
 def _why_no_efficiency(point: Row, name: Callable[[str], str]) -> str:
-    """The first thing besides the number of workers in which the row differs from its baseline, or what a script did
+    """The first thing besides the number of workers in which the row differs from its baseline, or what a command did
     not say; empty if settings are compared."""
     batch = "global_batch" if point["scaling_mode"] == "strong" else "batch_per_rank"
     for key in ("device_type", "precision", "workload", batch):
@@ -182,7 +182,7 @@ def _why_no_efficiency(point: Row, name: Callable[[str], str]) -> str:
             if key == batch:
                 return f"; a {batch.replace('_', ' ')} of {here:,} against {there:,}, so without efficiency"
             return f"; {word(here, name)} against {word(there, name)}, so without efficiency"
-    if point["workload"] == SCRIPT and point["scaling_mode"] == "none":
+    if point["workload"] == COMMAND and point["scaling_mode"] == "none":
         unknown = "the work grew with the ranks" if point["ranks_train"] else "the ranks train one model"
         return f"; whether {unknown} is not known, so without efficiency (--scaling says it)"
     return ""
@@ -230,7 +230,7 @@ def _group(
             for point in ordered
         )
     return {
-        UNDECIDED: f"{who} {'is' if is_one else 'are'} undecided",
+        UNDECIDED: f"{who} may be faster or slower",
         NO_GAIN: f"no gain shown: {who}",
         NOISY: f"{who} {'is' if is_one else 'are'} too noisy to tell",
         OTHER_MODEL: f"{who} {'trains' if is_one else 'train'} a different model",

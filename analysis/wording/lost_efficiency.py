@@ -145,10 +145,6 @@ TERMS = {
         meaning="Ranks that finished computing early were idle until the last one finished.",
         definition="Computation of the rank that computes most in each step, minus that of the one computing least.",
     ),
-    "idle": Term(
-        meaning="Ranks waited for other stages of the pipeline while it filled and drained.",
-        definition="Time without a micro-batch at work, for the rank that waits least for other stages.",
-    ),
     "communication": Term(
         meaning="Ranks exchanged gradients or parameters and had nothing to compute meanwhile.",
         definition="Communication during which a rank computes nothing, for the rank that waits least for others. "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -23,7 +23,8 @@ class Machine:
     multiplications: Sequence[Row] = ()
     """Rows of matmul_peaks: by case, precision and size."""
     profiles: Sequence[Row] = ()
-    """Rows of profiles. They are worth a sentence if the session has only them, as one of imported traces."""
+    """Rows of communication. They are worth a sentence if the session has neither peaks nor throughput, as that of a
+    command whose examples are unknown."""
 
     def __bool__(self) -> bool:
         return bool(self.exchanges or self.multiplications)
@@ -46,7 +47,7 @@ def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Machine:
     return Machine(
         exchanges=ordered("collective_peaks", "op"),
         multiplications=ordered("matmul_peaks", "precision"),
-        profiles=ordered("profiles", "case_name"),
+        profiles=ordered("communication", "case_name"),
     )
 
 
@@ -79,32 +80,20 @@ def sentence(machine: Machine, name: Callable[[str], str] = str) -> str:
             f"{shape(best)}."
         )
     if not found and machine.profiles:
-        found = list(_of_a_profile(max(machine.profiles, key=lambda row: row["world_size"]), name))
+        found = [_of_a_profile(max(machine.profiles, key=lambda row: row["world_size"]), name)]
     return " ".join(found)
 
 
-def _of_a_profile(row: Row, name: Callable[[str], str]) -> Iterator[str]:
-    """Sentences on the profiled steps of a placement."""
-    on = f"{name(row['case_name'])} on {counted(row['world_size'], 'ranks')}"
-    on += f" over {row['nodes']:,} nodes" if row["nodes"] > 1 else ""
-    if row["profiled_step_ms"] is not None:
-        hidden = (
-            "" if row["overlap"] is None else f"; computation hides {row['overlap']:.0%} of the communication"
-        )
-        yield (
-            f"{on}: a profiled step takes {number(row['profiled_step_ms'], 3)} ms, {row['exposed_share']:.1%} of it "
-            f"exposed communication{hidden}.".replace("%", " %")
-        )
-    if row["even_ms"]:
-        subject = (
-            "Without stragglers it"
-            if row["profiled_step_ms"] is not None
-            else f"{on}: without stragglers a step"
-        )
-        yield (
-            f"{subject} would take {number(row['even_ms'], 4)} ms instead of {number(row['replayed_ms'], 4)} ms, which "
-            f"is {number(row['slowdown'], 3)} times as long."
-        )
+def _of_a_profile(row: Row, name: Callable[[str], str]) -> str:
+    """A sentence on the profiled steps of a placement."""
+    over = f" over {row['nodes']:,} nodes" if row["nodes"] > 1 else ""
+    hidden = (
+        "" if row["overlap"] is None else f"; computation hides {row['overlap']:.0%} of the communication"
+    )
+    return (
+        f"{name(row['case_name'])} on {counted(row['world_size'], 'ranks')}{over}: a profiled step takes "
+        f"{number(row['profiled_step_ms'], 3)} ms, {row['exposed_share']:.1%} of it exposed communication{hidden}."
+    ).replace("%", " %")
 
 
 def bus_gbps(row: Row) -> tuple[str, str]:

@@ -16,9 +16,9 @@ def other_answers(
     name: Callable[[str], str],
     text: Callable[[str], str],
 ) -> Iterator[str]:
-    """Rows of `target_efficiency`, `diagnosis` and `what_if` of one session. `name` quotes a case's name for the
+    """Rows of `time_to_target`, `diagnosis` and `what_if` of one session. `name` quotes a case's name for the
     output's format, and `text` untrusted text."""
-    if to_target and (said := target.sentence(list(to_target), name)):
+    if to_target and (said := target.sentence(to_target, name)):
         yield said
     for row in findings:
         if row["finding"] == "fastest_mesh":

@@ -33,9 +33,7 @@ def sentences(differing: Iterable[Row]) -> Iterator[str]:
 
 
 def _plain(key: str) -> str:
-    """The fact in plain words; the user named files and packages."""
+    """The fact in plain words; the user named files."""
     if key.startswith("content of "):
         return "code"
-    if key.startswith("version of "):
-        return "versions of packages"
     return key.replace("_", " ") if re.fullmatch(r"[a-z_]{1,40}", key) else "other facts"

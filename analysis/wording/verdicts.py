@@ -15,7 +15,7 @@ RETROGRADE = "retrograde"
 DIFFERENT_TRAINING = "different training"
 """Verdict where the losses show that more workers train another model, so that the speeds cannot be compared."""
 INDEPENDENT_COPIES = "independent copies"
-"""Verdict where the ranks of a script combine no gradients, so that there is neither speedup nor efficiency."""
+"""Verdict where the ranks of a command combine no gradients, so that there is neither speedup nor efficiency."""
 UNDECIDED = "undecided"
 """Verdict if the interval of the efficiency spans more than two verdicts."""
 

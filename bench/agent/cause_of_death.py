@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.agent.script_ends import tail
+from bench.command.ending import tail
 from bench.common.error_text import printable
 from bench.records.messages import Fault
 from bench.records.vocabulary import Status

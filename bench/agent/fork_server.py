@@ -12,6 +12,7 @@ import importlib
 import json
 import multiprocessing
 import os
+import shlex
 import signal
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from bench.agent.other_python import examine
 from bench.agent.scratch_keeper import Keeper
 from bench.common import safe_path
 from bench.common.errors import InputError
@@ -67,9 +69,12 @@ def _receive(answer: Connection, _pid: int) -> bytes:
 class WarmServer:
     """This process's handle of the server. The server ends when this process does, even if it is killed."""
 
-    def __init__(self, *, loads_torch: bool = True) -> None:
-        """`loads_torch`: whether the ranks of some run need torch (not those that become a user's command)."""
+    def __init__(self, *, loads_torch: bool = True, python: str | None = None) -> None:
+        """`loads_torch`: whether the ranks of some run need torch (not those that become a user's command). `python`:
+        the Python of the ranks; null: this one."""
         self._preload = "bench.agent.fork_server_preload" if loads_torch else "bench.train.rank"
+        self._elsewhere = None if python is None else examine(python)
+        self._shown: Path | None = None
         self._context = multiprocessing.get_context("forkserver")
         self.pid = 0
         self.variables: list[str] = []
@@ -83,9 +88,17 @@ class WarmServer:
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         _use_removed_socket_folder()
-        self._context.set_forkserver_preload(["bench.agent.fork_server_signals", self._preload])
+        first = ["bench.agent.fork_server_signals"]
+        if self._elsewhere is not None:
+            self._shown = self._elsewhere.show(self.folder)
+            self._context.set_executable(self._elsewhere.path)
+            first.insert(0, "bench.agent.fork_server_elsewhere")
+        self._context.set_forkserver_preload([*first, self._preload])
         self.pid, failure = json.loads(self._answer(_send_server_pid, self._preload))
         if failure is not None:
+            if failure == "No module named 'torch'":
+                install = shlex.join([sys.executable, "-m", "pip", "install", "torch", "torchvision"])
+                raise InputError(f"torch is not installed here: `{install}` installs it")
             raise InputError(f"torch cannot be imported here: {failure}; `bench doctor` says more")
 
     def ask(
@@ -111,7 +124,7 @@ class WarmServer:
     ) -> bytes:
         ours, theirs = self._context.Pipe(duplex=False)
         process = self._context.Process(target=target, args=(theirs, *arguments))
-        _start(process)
+        _start(process, self._shown)
         assert process.pid is not None
         theirs.close()
         try:
@@ -140,7 +153,7 @@ class WarmServer:
     def fork(self, job_json: str) -> ForkServerProcess:
         """Start a rank. It is not daemonic: a daemonic process could not start loader workers."""
         process = self._context.Process(target=rank.main, args=(job_json,), daemon=False)
-        _start(process)
+        _start(process, self._shown)
         return process
 
 
@@ -169,13 +182,13 @@ def _ignore_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _start(process: BaseProcess) -> None:
+def _start(process: BaseProcess, shown: Path | None) -> None:
     # multiprocessing would make the child run the calling script, which it finds in sys.modules, under the name
     # __mp_main__. Ranks need nothing that is defined there, so it finds an empty module while the child starts.
     main = sys.modules["__main__"]
     sys.modules["__main__"] = type(sys)("__main__")
     try:
-        with safe_path.safe_environment():  # also of the server, which this starts again if it has died
+        with safe_path.safe_environment(shown):  # also of the server, which this starts again if it has died
             process.start()
     except (EOFError, ConnectionError) as error:
         raise ServerGoneError(error) from error

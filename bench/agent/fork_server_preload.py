@@ -7,17 +7,13 @@ start threads: forked children could use neither.
 import gc
 
 import torch
-import torch._dynamo
 import torch.distributed
 import torch.distributed.fsdp
 import torch.nn.parallel
 import torch.utils.data  # noqa: F401
-import torchvision.datasets  # noqa: F401
 
 import bench.data.loader
-import bench.machine.user_packages
 import bench.train.after_training
-import bench.train.check_workload
 import bench.train.counts
 import bench.train.loop
 import bench.train.measure_machine
@@ -25,6 +21,7 @@ import bench.train.rank
 import bench.train.selfcheck
 import bench.train.user_modules
 import bench.train.validate  # noqa: F401
+from bench.common.torch_private import callback_handler  # noqa: F401 - imports torch._dynamo
 
 # All imported objects join the oldest generation, as after a full collection. Otherwise the server, and then every
 # rank, would walk all of them once more, 0.3 s each.

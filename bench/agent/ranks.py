@@ -20,8 +20,9 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any, Protocol
 
-from bench.agent import cause_of_death, script_ends, timeout, working_copy
+from bench.agent import cause_of_death, timeout
 from bench.agent.fork_server import ServerGoneError, WarmServer
+from bench.command import ending, working_copy
 from bench.common import unreadable_image
 from bench.common.errors import InputError
 from bench.common.process import is_stopped, join_groups, kill_group
@@ -37,6 +38,8 @@ _TICK_S = 0.1
 """Interval between checks for progress, time and faults of other agents. A rank's death wakes the agent at once."""
 _LOCAL_CAUSE_S = 2.0
 """Time in which a lost peer's own death becomes known here; the leader then waits longer for other agents' news."""
+_LEAVES_S = 15.0
+"""Time for a rank that has stored its rows and its outcome to end. The probe takes 10 s to end a script."""
 _STACKS_S = 0.5
 """Time for ranks to write their stacks before they are killed."""
 _GONE_S = 30.0
@@ -94,6 +97,8 @@ class RanksOutcome:
     fault: Fault | None
     outcomes: dict[int, dict[str, Any]]
     """By rank: the outcome that the rank wrote itself; empty if it wrote none."""
+    late: int
+    """Ranks that were killed because they did not end after their last row."""
 
 
 class RankGroup:
@@ -109,13 +114,17 @@ class RankGroup:
         self._logs = logs
         self._processes: dict[int, ForkServerProcess] = {}
         """By rank."""
+        self._stored_s: dict[int, float] = {}
+        """By rank: when the outcome was found that is written after all rows."""
+        self._late: set[int] = set()
+        """Ranks that were killed because they did not end after that."""
         self._kernel_kills_before = cause_of_death.kernel_oom_kills()
-        self._is_script = part.run.runs_a_script
+        self._is_command = part.run.runs_a_command
 
     def run(self, control: RunControl, show: Callable[[LastStep], None]) -> RanksOutcome:
         """Run the ranks until all have ended, well or not. No process of theirs is left afterwards."""
         try:
-            if self._is_script and self._part.run.workload_options["isolate"]:
+            if self._is_command and self._part.run.workload_options["isolate"]:
                 folder = Path(self._part.run.workload_options["cwd"])
                 working_copy.make(folder, self._scratch, results=self._logs.parents[1])
             self._fork()
@@ -128,7 +137,7 @@ class RankGroup:
         outcomes = {rank: self._outcome(rank) for rank in self._processes}
         if fault is not None and fault.status != "interrupted":
             self._keep_nccl_logs(outcomes)
-        return RanksOutcome(fault=fault, outcomes=outcomes)
+        return RanksOutcome(fault=fault, outcomes=outcomes, late=len(self._late))
 
     def _fork(self) -> None:
         part = self._part
@@ -162,8 +171,10 @@ class RankGroup:
             connection.wait([*sentinels, self._stop.fd, *control.wait_objects()], timeout=_TICK_S)
             for rank, process in tuple(living.items()):
                 if process.exitcode is not None:
-                    exit_codes[rank] = process.exitcode
+                    exit_codes[rank] = 0 if rank in self._late else process.exitcode
                     del living[rank]
+                elif rank not in self._late:
+                    self._end_if_late(rank, process)
             fault = self._fault(exit_codes, all_ended=not living)
             if fault is not None and fault.secondhand and living:
                 deadline_s = min(deadline_s, time.monotonic() + _LOCAL_CAUSE_S)
@@ -177,21 +188,37 @@ class RankGroup:
                 show(last)
         return None
 
+    def _end_if_late(self, rank: int, process: ForkServerProcess) -> None:
+        """Kill a rank that has stored its rows and its outcome, if it does not end: nothing can come from it."""
+        now_s = time.monotonic()
+        if rank not in self._stored_s:
+            if "parameters" in self._outcome(rank):
+                self._stored_s[rank] = now_s
+        elif now_s - self._stored_s[rank] > _LEAVES_S:
+            self._late.add(rank)
+            sys.stderr.write(
+                f"bench: {platform.node()}: rank {rank} of {self._part.run.run_id} had stored all of its rows and did "
+                f"not end within {_LEAVES_S:g} s, so it was ended; the run is complete\n"
+            )
+            if process.pid:
+                kill_group(process.pid)
+            process.kill()
+
     def _fault(self, exit_codes: dict[int, int], *, all_ended: bool) -> Fault | None:
         """Why the run must end, judged by the ranks that have ended and by a requested stop."""
         limited = self._part.run.measure.memory_limit_bytes is not None
         failed = {
             rank: cause_of_death.Death(
                 exit_code=code,
-                outcome=script_ends.explained(self._part.run, rank, code, self._scratch, self._log(rank))
-                if self._is_script
+                outcome=ending.explained(self._part.run, rank, code, self._scratch, self._log(rank))
+                if self._is_command
                 else self._outcome(rank),
                 limited=limited and self._part.run.device_type == "cpu",
                 log=self._log(rank),
             )
             for rank, code in exit_codes.items()
-            # how a script ends after its last step does not matter
-            if (code != 0 and not self._is_script) or "parameters" not in self._outcome(rank)
+            # how a command ends after its last step does not matter
+            if (code != 0 and not self._is_command) or "parameters" not in self._outcome(rank)
         }
         if cause_of_death.lost_the_image(failed):
             self._stop.wait(
@@ -249,7 +276,7 @@ class RankGroup:
         return self._logs / f"rank{rank}.log"
 
     def _outcome(self, rank: int) -> dict[str, Any]:
-        if self._is_script and script_ends.has_several_processes(rank, self._scratch):
+        if self._is_command and ending.has_several_processes(rank, self._scratch):
             return {}
         try:
             outcome: dict[str, Any] = json.loads(outcome_file(self._scratch, rank).read_text())

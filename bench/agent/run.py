@@ -5,21 +5,22 @@ from __future__ import annotations
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bench.agent import script_rows
 from bench.agent.fork_server import WarmServer
 from bench.agent.ranks import RankGroup, RanksOutcome, RunControl, RunPart
 from bench.agent.scratch_keeper import Keeper
+from bench.command import rows as command_rows
 from bench.common import unreadable_image
 from bench.common.errors import InputError
 from bench.common.files import attempt_folder, copy_whole, raw_files
 from bench.machine.cpus import as_text
 from bench.measure import evals, rank_tables, recorder, write_parquet
+from bench.measure.profile.profiled_step import first_problem
 from bench.measure.rank_tables import Writer
 from bench.measure.recorder import LastStep
 from bench.measure.sensors.process import Sensors
@@ -97,8 +98,8 @@ class Agent:
     ) -> Report:
         files = sorted(scratch.glob("steps.rank*.raw"), key=lambda path: int(path.name.split(".")[1][4:]))
         ranks = [recorder.read(path) for path in files if path.stat().st_size]
-        if part.run.runs_a_script:
-            ranks = script_rows.with_a_common_zero(ranks)
+        if part.run.runs_a_command:
+            ranks = command_rows.with_a_common_zero(ranks)
         barriers_ns = [rank.barrier_ns for rank in ranks if rank.barrier_ns]
         if outcome.fault is not None and outcome.fault.status == "interrupted":
             # stopped: the image that holds pyarrow may be going away, so raw files are copied as they are
@@ -113,8 +114,8 @@ class Agent:
             if part.local_task == 0:
                 samples = self._sensors.rows_between(*span_ns)
                 write_parquet.write_samples(folder, identity, samples, min(barriers_ns, default=span_ns[0]))
-            if run.runs_a_script:
-                _store_what_the_probe_left(part, outcome, scratch)
+            if run.runs_a_command:
+                command_rows.store(scratch, part, outcome.outcomes)
             write_parquet.write_evals(folder, identity, evals.read(scratch))
             for trace in scratch.glob("trace.rank*.json.gz"):  # a trace gets this name once it is complete
                 copy_whole(trace, folder / trace.name)
@@ -141,18 +142,6 @@ def _note_places(scratch: Path, part: RunPart) -> None:
         rank_tables.append(scratch, "rank_places", writer, row)
 
 
-def _store_what_the_probe_left(part: RunPart, outcome: RanksOutcome, scratch: Path) -> None:
-    """Rows of profiled steps, of the self-check and of pauses; the bytes of reductions go into the ranks' outcomes."""
-    for rank, facts in outcome.outcomes.items():
-        if "script" in facts:
-            writer = Writer(node=part.node, local_task=part.local_task, rank=rank)
-            script = facts["script"]
-            script |= script_rows.store_profile(scratch, writer, part.run, script["groups"])
-            script_rows.store_selfcheck(scratch, writer, part.run, facts.pop("selfcheck"))
-    if 0 in outcome.outcomes:  # one agent writes the table
-        script_rows.store_pauses(scratch, outcome.outcomes.values())
-
-
 def _facts_of_ranks(outcome: RanksOutcome) -> dict[str, Any]:
     """Facts of the first rank that trained, with the device names, the slowest values and the problems of all ranks."""
     ranks = [facts for facts in outcome.outcomes.values() if "parameters" in facts]
@@ -160,16 +149,16 @@ def _facts_of_ranks(outcome: RanksOutcome) -> dict[str, Any]:
         return {}
     names = {facts["device_name"] for facts in ranks if facts.get("device_name")}
     slowest = {key: largest(facts.get(key) for facts in ranks) for key in OF_THE_SLOWEST}
-    scripts = {str(rank): facts["script"] for rank, facts in outcome.outcomes.items() if "script" in facts}
-    joined = {"device_names": sorted(names), "scripts": scripts, "profile_problem": profile_problem(ranks)}
+    commands = {str(rank): facts["command"] for rank, facts in outcome.outcomes.items() if "command" in facts}
+    joined = {
+        "device_names": sorted(names),
+        "commands": commands,
+        "profile_problem": first_problem(ranks),
+        "ranks_ended": outcome.late,
+    }
     return ranks[0] | joined | slowest
 
 
 def largest(values: Iterable[float | None]) -> float | None:
     """The largest known value; null if none is known."""
     return max((value for value in values if value is not None), default=None)
-
-
-def profile_problem(ranks: Iterable[Mapping[str, Any]]) -> str | None:
-    """The first problem of profiled steps among facts of ranks; null if none has one."""
-    return next(filter(None, (facts.get("profile_problem") for facts in ranks)), None)

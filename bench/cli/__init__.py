@@ -26,7 +26,7 @@ from bench.common.safe_path import protect_imports
 from bench.machine.container import container_kind
 
 _GROUPS = {
-    "Run": ("run", "suite", "list", "show", "predict", "shadow", "script"),
+    "Run": ("run", "suite", "list", "show", "predict", "batch"),
     "Read": (
         "sessions",
         "summary",
@@ -38,7 +38,7 @@ _GROUPS = {
         "report",
         "sql",
     ),
-    "Share": ("export", "pack", "import", "reference", "load"),
+    "Share": ("export", "import", "reference", "load"),
     "Set up": ("doctor", "schema"),
 }
 """Heading of the help -> its commands, in the order of use. Others are below `Other commands`."""
@@ -90,15 +90,26 @@ class _Commands(click.Group):
                 with formatter.section(heading):
                     formatter.write_dl([(name.ljust(width), _purpose(name)) for name in shown])
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.NoSuchCommand as error:
-            # click searches the nearest name among imported commands, and none is imported
-            names = self.list_commands(ctx)
-            raise click.NoSuchCommand(error.command_name, possibilities=names, ctx=ctx) from None
+        # click would search the nearest name among imported commands, and none is imported
+        names = self.list_commands(ctx)
+        if (
+            not args[0].startswith("-")
+            and self.get_command(ctx, args[0]) is None
+            and not ctx.resilient_parsing
+        ):
+            from bench.common.nearest import did_you_mean
+
+            ctx.fail(f"no such command {args[0]!r}{did_you_mean(args[0], names)}")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -127,9 +138,6 @@ def run_command() -> int:
     except ToldToStop as told:
         click.echo(f"bench: {told}", err=True)  # imports nothing: the mount of the image may be gone, too
         code = told.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        code = error.exit_code
     except click.ClickException as error:
         say(f"error: {' '.join(_of_usage(error).splitlines())}", err=True)
         code = error.exit_code

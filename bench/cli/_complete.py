@@ -21,6 +21,11 @@ def suites(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> 
     return [CompletionItem(suite.name, help=suite.title) for suite in found]
 
 
+def files(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Files, for the words of a command."""
+    return [CompletionItem(incomplete, type="file")]
+
+
 def sessions(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Sessions of the results folder, the last id first, and @latest."""
     from bench.common.paths import results_folder

@@ -1,5 +1,5 @@
-"""The end of `bench run`: load the rows, print the scaling table, one sentence, where the results are, and the command
-that opens the report."""
+"""The end of `bench suite` and `bench run`: load the rows, print the scaling table, one sentence, where the results
+are, and the command that opens the report."""
 
 from __future__ import annotations
 
@@ -121,22 +121,6 @@ def _two_variants(session: Path) -> list[str]:
     return next((variants[:2] for variants in cases.values() if len(variants) > 1), [])
 
 
-def write_page(session: Path, folder: Path) -> Path | None:
-    """Write the session's page into a folder, for an archive; null, and a line on stderr, if it is in no database."""
-    if importlib.util.find_spec("duckdb") is None or importlib.util.find_spec("altair") is None:
-        click.echo("bench: no report: duckdb and altair are not installed here", err=True)
-        return None
-    from analysis.errors import AnalysisError
-    from analysis.report import write
-
-    try:
-        write(session.parent, [session.name], folder)
-    except AnalysisError as error:
-        say(f"bench: no report: {error}", err=True)
-        return None
-    return next(path for path in folder.glob("*.html") if path.name != "index.html")
-
-
 def _load_and_show(session: Path, *, load: bool, show: Callable[[], None], quiet: bool) -> tuple[bool, bool]:
     """Load and show the session if wanted; returns whether it was loaded, and whether nothing of it was left out.
 
@@ -154,7 +138,9 @@ def _load_and_show(session: Path, *, load: bool, show: Callable[[], None], quiet
         problems = finalise(session)  # a resumed session may have interrupted attempts
         report = load_results(session.parent, rules_folder())
         if not quiet:
-            click.echo("\n".join([str(report), *problems]))
+            say("\n".join([str(report), *problems]))
+        elif left_out := [*report.left_out, *problems]:
+            say("\n".join(left_out), err=True)
         show()
     except AnalysisError as error:
         from bench.session.result import SessionResult
@@ -186,11 +172,10 @@ def _stopped(result: SessionResult) -> str:
     text = (
         f"{result.stopped_reason} after {done} of {runs} run{'s' * (runs != 1)}; everything measured is kept."
     )
-    # a script of `bench script` leaves Slurm's record of the job in the folder; it loads the session and is resubmitted
+    # a job of `bench batch` leaves Slurm's record of the job in the folder; it loads the session and is resubmitted
     job = os.environ.get("SLURM_JOB_ID", "")
     if any((result.folder / f"slurm-job-{job}.{kind}").exists() for kind in ("json", "txt")):
         return text
     load = result.command("load", str(result.folder.parent))
-    if done == runs:
-        return f"{text} `{load}` shows it."
-    return f"{text} `{load}` shows it, `{result.resume_command}` finishes the session."
+    text += f" Run `{load}` first: until then `bench summary` and `bench sql` answer without it."
+    return text if done == runs else f"{text} `{result.resume_command}` finishes the session."

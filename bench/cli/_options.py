@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
+
+from bench.cli import _complete
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -69,6 +72,16 @@ def format_option(*forms: str, note: str = "") -> Callable[[_Function], _Functio
     return decorate
 
 
+class Finite(click.FloatRange):
+    """FloatRange without nan and inf."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
+
+
 _SUITE_OPTIONS = (
     click.option("--quick", is_flag=True, help="Merge the suite's section `quick` over the suite."),
     click.option(
@@ -120,21 +133,87 @@ _SUITE_OPTIONS = (
     click.option("--tag", "tags", metavar="T", multiple=True, help="Add a tag to the session; repeatable."),
 )  # fmt: skip
 
+_SESSION_OPTIONS = (
+    click.option(
+        "--warmup", type=click.IntRange(min=1), metavar="N",
+        help="Steps before the measured ones.  [default: the suite's]",
+    ),
+    click.option(
+        "--steps", type=click.IntRange(min=1), metavar="N", help="Measured steps.  [default: the suite's]"
+    ),
+    click.option(
+        "--timeout", "timeout_s", type=Finite(min=1), metavar="SECONDS",
+        help="Longest time of one run.  [default: the suite's]",
+    ),
+    click.option(
+        "--reserve", type=Finite(min=0), metavar="SECONDS",
+        help="Skip runs that would end less than SECONDS before the Slurm allocation does.  [default: 30]",
+    ),
+    click.option(
+        "--resume", metavar="SESSION", shell_complete=_complete.sessions,
+        help="Finish an earlier session, named as in `bench summary`, such as @latest; completed runs"
+        " are not repeated.",
+    ),
+    click.option("--no-load", is_flag=True, help="Do not load the session into the database."),
+    click.option(
+        "--dry-run", is_flag=True,
+        help="Print the plan with its timeouts and, if it was measured here before, its time; run nothing.",
+    ),
+)  # fmt: skip
+MEASURE = ("warmup", "steps", "timeout_s")
+"""Options named as the keys of a suite's section `measure` that they set."""
+SESSION_GROUPS = {
+    "Where it runs": (
+        *("device", "ranks_per_node", "oversubscribe", "launcher", "image", "nodes", "gpus_per_node", "srun"),
+    ),
+    "How it is measured": (*MEASURE, "trace", "selfcheck", "reserve"),
+    "Results": ("results", "session", "tags", "no_load", "form", "json"),
+}
+"""Headings of the help of commands that measure -> parameters."""
+
+
+def python_option(function: _Function) -> _Function:
+    """Decorate a command with --python."""
+    return click.option(
+        "--python",
+        metavar="PATH",
+        callback=_absolute,
+        help="Python of the ranks, in an environment with torch. Nothing is installed there.  [default: this one]",
+    )(function)
+
+
+def _absolute(_context: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
+    """Ranks start in another folder. Links stay, because a virtual environment is known by them. A bare name is
+    searched on PATH."""
+    return os.path.abspath(path) if path is not None and "/" in path else path  # noqa: PTH100 - resolve() follows links
+
 
 def suite_options(function: _Function) -> _Function:
     """Decorate a command with all options of a suite, in this order."""
-    for option in reversed(_SUITE_OPTIONS):
+    return _decorated(function, _SUITE_OPTIONS)
+
+
+def session_options(function: _Function) -> _Function:
+    """Decorate a command that measures a session with the options of every session."""
+    return _decorated(function, _SESSION_OPTIONS)
+
+
+def _decorated(function: _Function, options: Sequence[Callable[[_Function], _Function]]) -> _Function:
+    for option in reversed(options):
         function = option(function)
     return function
 
 
-def options_named(*names: str) -> Callable[[_Function], _Function]:
-    """Decorate a command with the suite options of these names, in the order of suite_options."""
+def options_named(*names: str, **helps: str) -> Callable[[_Function], _Function]:
+    """Decorate a command with the options of these names, in the order of suite_options and session_options. `helps`:
+    texts of the command's own."""
 
     def decorate(function: _Function) -> _Function:
-        every: list[click.Parameter] = vars(suite_options(lambda: None))["__click_params__"]
-        kept = vars(function).setdefault("__click_params__", [])
-        kept += [parameter for parameter in every if parameter.name in names]
+        every: list[click.Option] = vars(suite_options(session_options(lambda: None)))["__click_params__"]
+        kept = [option for option in every if option.name in names]
+        for option in kept:
+            option.help = helps.get(option.name or "", option.help)
+        vars(function).setdefault("__click_params__", []).extend(kept)
         return function
 
     return decorate
@@ -170,17 +249,7 @@ def refuse(context: click.Context, names: Iterable[str], reason: str) -> None:
         raise InputError(f"{', '.join(useless)}: {reason}")
 
 
-class Finite(click.FloatRange):
-    """FloatRange without nan and inf."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number: float = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value!r} is not a finite number.", param, ctx)
-        return number
-
-
-class _Percent(click.ParamType[float]):
+class _Percent(click.ParamType):  # type: ignore[type-arg] # click 8.1 has none
     """A fraction from 0 to below 1, written as `5%` or 0.05."""
 
     name = "percent"
@@ -198,8 +267,3 @@ class _Percent(click.ParamType[float]):
 
 
 PERCENT = _Percent()
-
-timeout_option = click.option(
-    "--timeout", "timeout_s", type=Finite(min=1, max=1e6), default=600.0, metavar="SECONDS",
-    help="Time limit for each shadow.  [default: 600]",
-)  # fmt: skip

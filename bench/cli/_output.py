@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
@@ -37,6 +39,27 @@ def print_answer(answer: Answer, form: str) -> None:
         from analysis.export.plain_rows import as_text
 
         click.echo(as_text(answer.rows, form), nl=False)
+
+
+def tell_unloaded(results: Path) -> None:
+    """Name the sessions whose session.json is newer than the database: a query answers without them."""
+    from analysis.database.connections import database_path
+
+    database = database_path(results)
+    if not database.is_file():
+        return
+    loaded_ns = database.stat().st_mtime_ns
+    heads = sorted(results.glob("*/session.json"))
+    if names := [
+        head.parent.name for head in heads if head.is_file() and head.stat().st_mtime_ns > loaded_ns
+    ]:
+        is_one = len(names) == 1
+        known = names[-1] if is_one else f"{len(names):,} sessions, the last {names[-1]},"
+        load = shlex.join(["bench", "load", str(results)])
+        say(
+            f"bench: {known} {'is' if is_one else 'are'} newer than the database: run `{load}` first",
+            err=True,
+        )
 
 
 def outlive_readers() -> None:

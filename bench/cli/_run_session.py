@@ -25,11 +25,15 @@ def run_session(
     from bench.launch.here import found_here, step_of
     from bench.launch.launchers import Task
     from bench.session.find_session import find_session
-    from bench.session.start import SessionOptions, planned_runs, start
+    from bench.session.folder import SessionFolder
+    from bench.session.start import SessionOptions, planned_runs, ranks_python, start
     from bench.session.stop import raise_when_told
 
     if options["resume"] is not None:
-        options = {**options, "resume": find_session(results_folder(options["results"]), options["resume"])}
+        results = results_folder(options["results"])
+        resumed = find_session(results, options["resume"])
+        python = options.get("python") or ranks_python(SessionFolder(results, resumed))
+        options = {**options, "resume": resumed, "python": python}
     session_options = SessionOptions(**options)
     found = found_here(options["session"] or options["resume"]) if launcher == "auto" else None
     if dry_run:
@@ -49,7 +53,7 @@ def run_session(
     if step is not None and step.task > 0:
         from bench.cluster.follower import follow
 
-        return follow(step, results, options["ranks_per_node"])
+        return follow(step, results, options["ranks_per_node"], options.get("python"))
     check_custom_rules(load=not no_load)
     return finish(start(session_options, step), load=not no_load, as_json=as_json)
 

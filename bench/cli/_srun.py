@@ -1,15 +1,14 @@
-"""--launcher srun of `bench run`: build srun's command line from the call's options."""
+"""--launcher srun of `bench suite` and `bench run`: build srun's command line from the call's options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from bench.cli._options import given
-from bench.cli._suite_argument import folders_read, resolve
 
 _OPTIONS = ("image", "nodes", "gpus_per_node", "srun")
 
@@ -54,26 +53,23 @@ def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def through_srun(
     context: click.Context,
     step: Mapping[str, Any],
-    options: Mapping[str, Any],
-    words: Sequence[str],
+    folders: Iterable[str],
+    words: Sequence[str] = (),
     *,
     dry_run: bool,
 ) -> int:
-    """Replace this process with srun, or print srun's command line. `options` are those of the session, `words` the
+    """Replace this process with srun, or print its command line. `folders`: those that the session reads; `words`: the
     command that it measures, if there is one."""
     import os
 
     from bench.common.paths import results_folder
     from bench.slurm.srun import Launch, become, line
 
-    if options["suite"] is not None:
-        resolve(options["suite"], options)  # report mistakes now, not after the job has waited in the queue
     call = context.params
-    folders = [call["cwd"] or "."] if words else folders_read(options["suite"], options["data_root"])
     launch = Launch(
         words=(
             context.info_name or "",
-            *given(context, without=(*_OPTIONS, "launcher", "dry_run", "results")),
+            *given(context, without=(*_OPTIONS, "launcher", "dry_run", "results", "words")),
         ),
         command=tuple(words),
         results=str(results_folder(call["results"]).absolute()),

@@ -1,4 +1,4 @@
-"""The suite of a command line: named, or made of a training command."""
+"""The suite of a command line: named, or made of a command."""
 
 from __future__ import annotations
 
@@ -59,16 +59,21 @@ def check_suite_or_command(context: click.Context) -> None:
             f"the suite {suite} and the command {words[0]} are both given: leave one of them out"
         )
     if suite is not None and Path(suite).suffix in (".py", ".sh"):
-        start = "bash" if suite.endswith(".sh") else "python"
         raise InputError(
-            f"{suite} is a script: give the command that starts it: bench {context.info_name} -- {start} {suite}"
+            f"{suite} is a script: give the command that starts it: "
+            f"bench {context.info_name} -- {start_of(suite)} {suite}"
         )
     if words:
         refuse(context, _OF_A_SUITE, "only for a suite: leave it out, or name a suite")
 
 
-_OF_A_SUITE = ("quick", "cases", "data_root", "resume", "width", "tflops")
+_OF_A_SUITE = ("quick", "cases", "data_root", "tflops")
 """Parameters that a command line with a command cannot have."""
+
+
+def start_of(script: str) -> str:
+    """The program that starts a script."""
+    return "bash" if script.endswith(".sh") else "python"
 
 
 def resolve(suite: str, options: Mapping[str, Any]) -> ResolvedSuite:
@@ -82,9 +87,9 @@ def resolve(suite: str, options: Mapping[str, Any]) -> ResolvedSuite:
 
 def suite_or_command(context: click.Context) -> ResolvedSuite:
     """The suite that the call selects, or one with the call's command as its only case. Raises InputError."""
+    from bench.command.suite import suite_of_command
     from bench.common.errors import InputError
     from bench.suite import resolve as suites
-    from bench.suite.of_command import suite_of_command
     from bench.suite.selection import Selection
 
     check_suite_or_command(context)

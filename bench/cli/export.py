@@ -1,4 +1,4 @@
-"""bench export: Write a session as CSV, JSON, Markdown, LaTeX, text or pictures."""
+"""bench export: Write a session as CSV, JSON, Markdown, LaTeX or pictures."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from bench.cli import _complete
 from bench.cli._options import options_named, results_option
 
 
-class _Format(click.ParamType[str]):
+class _Format(click.ParamType):  # type: ignore[type-arg] # click 8.1 has none
     """The name of a file in analysis/export/formats, which is searched only when this command runs."""
 
     name = "format"
 
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 - click's signature
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:  # noqa: ARG002 - click 8.1 gives no context
         from analysis.export import names
 
         return "|".join(names())
@@ -46,7 +46,7 @@ class _Format(click.ParamType[str]):
 @click.option(
     "--chart",
     metavar="NAME",
-    help="With pdf, png and svg: one chart by name, or `summary` for the table.  [default: all]",
+    help="With pdf, png and svg: one chart by name.  [default: all]",
 )
 @options_named("cases")
 @click.option(
@@ -56,11 +56,10 @@ class _Format(click.ParamType[str]):
 )
 @results_option
 def command(session: str | None, form: str | None, results: str | None, **options: Any) -> None:
-    """Write a session, by default the newest, for a paper, a ticket, a merge request, a spreadsheet or a slide.
+    """Write a session, by default the newest, for a paper, a merge request, a spreadsheet or a slide.
 
-    csv and json have the rows of the table `scaling` in the suite's order, with all digits. latex, siunitx, markdown
-    and text have the rounded table of `bench summary`. pdf, png and svg are pictures of that table and of every chart
-    of the report.
+    csv and json have the rows of the table `scaling` in the suite's order, with all digits. latex and
+    markdown have the rounded table of `bench summary`. pdf, png and svg are pictures of the charts of the report.
 
     SESSION is an id, the beginning of one, tag:NAME for the newest session with that tag, @latest, or @-1 for the one
     before; `bench sessions` lists them."""
@@ -78,7 +77,7 @@ def command(session: str | None, form: str | None, results: str | None, **option
         click.echo(path)
 
 
-_ENDINGS = {"tex": "latex", "md": "markdown", "txt": "text"}
+_ENDINGS = {"tex": "latex", "md": "markdown"}
 """Endings of files that are not the format's name."""
 
 

@@ -19,11 +19,11 @@ from bench.cli._options import options_named, results_option
 @options_named("tags")
 @click.option(
     "--format", "kind",
-    type=click.Choice(["auto", "csv", "table", "log", "mllog", "nccl", "published", "trace", "operations"]),
+    type=click.Choice(["auto", "csv", "table", "log", "nccl", "published"]),
     default="auto", show_default=True,
     help="Format of FILE; auto detects it.",
 )  # fmt: skip
-@click.option("--case", metavar="NAME", help="Case name for all rows of a table, all logs, or a profile.")
+@click.option("--case", metavar="NAME", help="Case name for all rows of a table, or all logs.")
 @click.option("--strategy", metavar="NAME", help="Strategy of rows without one, such as ddp.")
 @click.option(
     "--workload", metavar="NAME",
@@ -37,12 +37,12 @@ from bench.cli._options import options_named, results_option
     "--world",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Ranks of all logs, traces or operations, if these do not state them.",
+    help="Ranks of all logs, if these do not state them.",
 )
 @click.option("--no-load", is_flag=True, help="Do not load the session into the database.")
 def command(no_load: bool, **options: Any) -> int:
     """Make a session from FILE: a CSV of whole trainings, a table that a program printed, Slurm logs, output of
-    nccl-tests, result files of MLPerf training, a published table, or the traces of torch.profiler, one of each rank.
+    nccl-tests, or a published table.
 
     All or nothing: if a row is wrong, nothing is written, and every bad value is named. docs/import.md shows the
     formats."""

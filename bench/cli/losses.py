@@ -19,7 +19,9 @@ def command(session: str | None, form: str, results: str | None) -> None:
     SESSION is an id, the beginning of one, tag:NAME for the newest session with that tag, @latest, or @-1 for the one
     before; `bench sessions` lists them."""
     from analysis import answers
-    from bench.cli._output import print_answer
+    from bench.cli._output import print_answer, tell_unloaded
     from bench.common.paths import results_folder
 
-    print_answer(answers.losses(results_folder(results), session), form)
+    folder = results_folder(results)
+    tell_unloaded(folder)
+    print_answer(answers.losses(folder, session), form)

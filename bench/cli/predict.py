@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bench.cli._options import Finite, format_option, options_named, timeout_option
+from bench.cli._options import Finite, format_option, options_named
 from bench.cli._output import say
 from bench.cli._suite_argument import SuiteOrCommand, suite_argument, suite_or_command
 from bench.common.errors import InputError
@@ -45,18 +45,26 @@ _POSITIVE = Finite(min=1e-9, max=1e9)
     "--tflops", type=_POSITIVE, metavar="N",
     help="With SUITE: compute rate that one device achieves in training, in 10^12 FLOP/s.",
 )  # fmt: skip
-@timeout_option
+@click.option(
+    "--messages", is_flag=True,
+    help="Also print the messages that a rank sends in a step, by phase, process group and operation.",
+)  # fmt: skip
+@click.option(
+    "--timeout", "timeout_s", type=Finite(min=1, max=1e6), default=600.0, metavar="SECONDS",
+    help="Time limit for the steps of each case and world size.  [default: 600]",
+)  # fmt: skip
 @format_option("table", "json", note=" JSON is in bytes, seconds and fractions.")
 @click.pass_context
 def command(context: click.Context, /, form: str, **options: Any) -> None:
-    """Predict the suite SUITE, a name or a YAML file, or COMMAND, a training script: for each case and world size the
+    """Predict the suite SUITE, a name or a YAML file, or COMMAND, a training program: for each case and world size the
     communication time, the memory of a rank, and whether it fits. World sizes may exceed this machine.
 
     \b
     bench predict ddpm_scaling --world 64 --ranks-per-node 8
-    bench predict --world 8x8 -- python train.py
+    bench predict --messages --world 8x8 -- python train.py
 
-    `--world 8x8` is 8 nodes with 8 ranks each. One rank takes a few steps without the others, as in `bench shadow`."""
+    `--world 8x8` is 8 nodes with 8 ranks each. One rank runs the real code for a few steps, without the others and
+    without a GPU, on tensors that have a size and no values."""
     from bench.machine.slots import detect
     from bench.predict.machine import machine
     from bench.predict.predict import predictions
@@ -76,11 +84,19 @@ def command(context: click.Context, /, form: str, **options: Any) -> None:
     ]
     if form == "json":
         click.echo(
-            json.dumps({"machine": sources, "predictions": [one.to_json() for one in found]}, indent=1)
+            json.dumps(
+                {
+                    "machine": sources,
+                    "predictions": [one.to_json(messages=options["messages"]) for one in found],
+                },
+                indent=1,
+            )
         )
     else:
         say("\n".join(sources))
-        click.echo("\n".join(["", *lines(found)]))  # a line of a table is not wrapped
+        click.echo(
+            "\n".join(["", *lines(found, messages=options["messages"])])
+        )  # a line of a table is not wrapped
     if all(one.memory is None for one in found):
         raise InputError("nothing can be predicted: the lines above say why")
 

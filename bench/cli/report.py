@@ -44,7 +44,7 @@ def command(
     The pages need no network and open from a file:// address. The index also lists pages that earlier calls wrote
     into the folder. Exit code 1: a page could not be made; it is named, and the others are written."""
     from analysis.report import write
-    from bench.cli._output import say
+    from bench.cli._output import say, tell_unloaded
     from bench.common.errors import InputError
     from bench.common.paths import results_folder
 
@@ -62,9 +62,9 @@ def command(
             err=True,
         )
 
-    pages = write(
-        results_folder(results), sessions, Path(out), compare=compare, redact=redact, on_failure=name
-    )
+    folder = results_folder(results)
+    tell_unloaded(folder)
+    pages = write(folder, sessions, Path(out), compare=compare, redact=redact, on_failure=name)
     for path in pages:
         click.echo(path)
     if is_opened:

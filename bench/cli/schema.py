@@ -21,13 +21,11 @@ def command(suites: tuple[Path, ...]) -> None:
 
     Every editor with yaml-language-server then completes and checks the file: VS Code with its YAML extension, Neovim,
     Emacs, Helix and others."""
-    import json
+    from bench.common.paths import suites_folder
+    from bench.suite.editor import SCHEMA, set_up
 
-    from bench.suite.editor import set_up
-    from bench.suite.json_schema import suite_schema
-
-    text = json.dumps(suite_schema(), indent=1, ensure_ascii=False)
+    text = (suites_folder() / SCHEMA).read_text(encoding="utf-8")
     if not suites:
-        click.echo(text)
+        click.echo(text, nl=False)
     for suite in suites:
         click.echo(f"{set_up(suite, text)}: completes and checks {suite}")

@@ -23,9 +23,12 @@ def command(suite: str | None, last: int, form: str, results: str | None) -> Non
 
     csv and json have all digits, and do not shorten the command or the headline."""
     from analysis import sessions
+    from bench.cli._output import tell_unloaded
     from bench.common.paths import results_folder
 
-    rows = sessions.read(results_folder(results), suite=suite, last=last)
+    folder = results_folder(results)
+    tell_unloaded(folder)
+    rows = sessions.read(folder, suite=suite, last=last)
     if form == "table":
         sessions.show(rows)
     else:

@@ -69,7 +69,7 @@ def command(
 ) -> int:
     """Query results.duckdb, as in: bench sql "FROM scaling". The database is opened read-only."""
     from analysis.sql.query import run, run_on_files
-    from bench.cli._output import say
+    from bench.cli._output import say, tell_unloaded
     from bench.common.errors import InputError
     from bench.common.paths import results_folder
 
@@ -79,6 +79,7 @@ def command(
             raise InputError(
                 "--session and --suite need --direct; with a database use WHERE session_id = ..."
             )
+        tell_unloaded(folder)
         with run(folder, query) as relation:
             _write(relation, form, rows, out, full=full)
         return 0

@@ -99,8 +99,8 @@ class Agents:
         """Execute the run. Returns a report of every agent that hosted ranks and is left, the leader's first."""
         places = self._places(run)
         with ExitStack() as reserved:
-            if run.runs_a_script:
-                # held until the run has ended: rank 0 of the script listens at this port, and no other program gets it
+            if run.runs_a_command:
+                # held until the run has ended: rank 0 of the command listens at this port, and no other program gets it
                 address = self._address if len(places) > 1 else "127.0.0.1"
                 port = reserved.enter_context(process_group.reserve(address)).getsockname()[1]
                 rendezvous = f"env://{address}:{port}"

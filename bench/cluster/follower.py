@@ -47,7 +47,7 @@ _GPUS_S = 120.0
 """Longest time for the first use of this agent's GPUs."""
 
 
-def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
+def follow(step: Step, results: Path, ranks_per_node: int | None, python: str | None = None) -> int:
     """Take part in a session that another task of the step leads. Returns this process's exit code."""
     try:
         offer = own_offer(step, ranks_per_node)
@@ -57,13 +57,13 @@ def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
     if left_out is not None:
         sys.stderr.write(f"bench: {offer.node_name}: {left_out}\n")
     hello = Hello(
-        offer=offer, facts=environment.gather()
+        offer=offer, facts=environment.gather(python)
     )  # before joining: then the leader waits only seconds for it
     channel = join(step, shared_secret(results, step.key))
     try:
         channel.send(hello)
         begin = channel.receive(2 * PATIENCE_S)
-        return _take_part(channel, offer, begin) if isinstance(begin, Begin) else 0
+        return _take_part(channel, offer, begin, python) if isinstance(begin, Begin) else 0
     except Lost as error:
         sys.stderr.write(f"bench: task {step.task} on {offer.node_name}: the leading task is gone: {error}\n")
         return 1
@@ -71,8 +71,8 @@ def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
         channel.close()
 
 
-def _take_part(channel: Channel, offer: Offer, begin: Begin) -> int:
-    server = WarmServer(loads_torch=begin.loads_torch)
+def _take_part(channel: Channel, offer: Offer, begin: Begin, python: str | None) -> int:
+    server = WarmServer(loads_torch=begin.loads_torch, python=python)
     try:
         server.start()
         gpus_json = json.dumps([asdict(gpu) for gpu in offer.gpus])

@@ -65,7 +65,10 @@ class Gathering:
 
     Outside of a step there is nothing to gather but this task."""
 
-    def __init__(self, step: Step | None, results: Path, ranks_per_node: int | None) -> None:
+    def __init__(
+        self, step: Step | None, results: Path, ranks_per_node: int | None, python: str | None = None
+    ) -> None:
+        self._python = python
         self._own = own_offer(step, ranks_per_node)
         self._step = step if step is not None and step.tasks > 1 else None
         self._results = results
@@ -85,7 +88,7 @@ class Gathering:
 
     def wait(self) -> Gathered:
         """Wait for every task of the step. Raises InputError that names the missing tasks."""
-        own_facts = environment.gather()
+        own_facts = environment.gather(self._python)
         facts = {self._own.node: own_facts | _task_facts(self._own, own_facts) | self._launcher_facts()}
         if self._step is None:
             return Gathered(own=self._own, facts=facts)

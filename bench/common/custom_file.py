@@ -1,8 +1,8 @@
-"""Execute a Python file that a suite names, so that it can import the modules next to it.
+"""A Python file that a suite names: its class, and where an error arose in the user's code.
 
-Its folder comes last on `sys.path`: after the standard library and installed packages (safe_path). If the file imports
-a name that Python finds there first, although a module next to the file has it too, the file is refused: it would
-silently run with the wrong module."""
+The file can import the modules next to it: its folder comes last on `sys.path`, after the standard library and
+installed packages (safe_path). If the file imports a name that Python finds there first, although a module next to the
+file has it too, the file is refused: it would silently run with the wrong module."""
 
 from __future__ import annotations
 
@@ -12,21 +12,73 @@ import importlib.util
 import os
 import sys
 import sysconfig
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, is_dataclass
 from multiprocessing import parent_process
 from pathlib import Path
 from types import ModuleType
+from typing import Annotated, Any, NoReturn, TypeVar
+
+from annotated_types import Predicate
 
 import bench
+from bench.common.declared import check_attributes
 from bench.common.errors import InputError
 
+T = TypeVar("T")
 _NOT_THE_USERS = (
     *(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")),
     f"{Path(bench.__file__).parent}/",
     "<",
 )
 """Beginnings of the paths of Python's and scalebench's code; `<` is code without a file."""
+
+
+OptionsClass = Annotated[
+    type[Any], Predicate(is_dataclass), "a class under @dataclass(frozen=True, kw_only=True)"
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoOptions:
+    """No options."""
+
+
+def label(name: str) -> str:
+    """The name of a workload or strategy in messages: a file without its folder."""
+    return name.rpartition("/")[2] if ":" in name else name
+
+
+def load_class(name: str, base: type[T]) -> type[T]:
+    """The class at `FILE.py:CLASS`. Raises InputError if the file has no such subclass of `base`, or one whose
+    attributes are not as `base` declares them."""
+    file, _, class_name = name.rpartition(":")
+    path = Path(file)
+    found = getattr(execute(path), class_name, None)
+    if found is None:
+        raise InputError(f"{path} has no class {class_name}")
+    if not isinstance(found, type) or not issubclass(found, base):
+        word = base.__name__
+        raise InputError(
+            f"{class_name} of {path} is no subclass of {word}: write `class {class_name}({word}):`, after "
+            f"`from {base.__module__} import {word}`"
+        )
+    check_attributes(found, base, label(name))
+    return found
+
+
+def place_of(error: BaseException) -> str | None:
+    """The innermost frame of the user's code, such as `mine.py:12, in loss`; null if none is on the stack."""
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if not is_foreign(one.filename)]
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}, in {frames[-1].name}" if frames else None
+
+
+def said(error: BaseException) -> str:
+    """`mine.py:12, in loss: ValueError: too few`: the innermost frame of the user's code, if any, and the error."""
+    place = place_of(error)
+    return f"{place}: {raised(error)}" if place else raised(error)
 
 
 def is_foreign(file: str) -> bool:
@@ -62,11 +114,35 @@ def _execute(path: Path, resolved: Path, _mtime_ns: int, _size: int) -> ModuleTy
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module  # dataclasses look up their module there
     try:
-        with current_folder_kept():
+        with current_folder_kept(), _ending_raises():
             specification.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # the file may raise anything
-        raise InputError(f"{path} cannot be imported: {raised(error)}") from error
+        place = place_of(error)
+        at = f" ({place})" if place else ""
+        ended = (
+            ": the file ended the process; let it only define its classes"
+            if isinstance(error, SystemExit)
+            else ""
+        )
+        raise InputError(f"{path} cannot be imported: {raised(error)}{at}{ended}") from error
     return module
+
+
+@contextmanager
+def _ending_raises() -> Iterator[None]:
+    """Inside, os._exit of this process raises SystemExit: the command would end without a word, as if it had worked."""
+    ends, process = os._exit, os.getpid()
+
+    def refuses(status: int) -> NoReturn:
+        if os.getpid() != process:  # a fork that the file made
+            ends(status)
+        raise SystemExit(f"os._exit({status})")
+
+    os._exit = refuses
+    try:
+        yield
+    finally:
+        os._exit = ends
 
 
 @contextmanager

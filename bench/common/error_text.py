@@ -1,13 +1,14 @@
-"""An error as one line for its row: type and message, and the line of a user's file that raised it."""
+"""An error as one line for its row: type and message."""
 
 from __future__ import annotations
 
 import re
 import traceback
 from multiprocessing.connection import wait
-from pathlib import Path
 from signal import Signals
 from types import FrameType
+
+from bench.common import torch_private
 
 _ENDS_S = 2.0
 """Time for a loader process that no longer answers to end."""
@@ -26,21 +27,6 @@ _NOTICED = re.compile(
     r"(?:exited unexpectedly(?: with exit code (\d+))?|is killed by signal: ([\w ]+))"
 )
 """Torch's message about a loader process that has ended; its exit code and its signal, if known."""
-
-
-def line_in(error: BaseException, file: Path) -> str:
-    """` (line 27)`, the innermost in that file; empty if the file is not on the stack."""
-    frames = frames_in(error, file)
-    return f" (line {frames[-1].lineno})" if frames else ""
-
-
-def frames_in(error: BaseException, file: Path) -> list[traceback.FrameSummary]:
-    """Frames in that file, the innermost last."""
-    return [
-        part
-        for part in traceback.extract_tb(error.__traceback__)
-        if Path(part.filename).resolve() == file.resolve()
-    ]
 
 
 def describe(error: BaseException) -> str:
@@ -88,11 +74,9 @@ def _of_an_ended_worker(error: BaseException) -> str | None:
         return _killed_by(f"a signal ({noticed[2].strip()})")
     if noticed is None and not is_gone:
         return None
-    from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
-
     found = [frame.f_locals.get("self") for frame in frames]
-    iterators = [one for one in found if isinstance(one, _MultiProcessingDataLoaderIter)]
-    workers = {worker.sentinel: worker for one in iterators for worker in one._workers}
+    iterators = [one for one in found if isinstance(one, torch_private.MultiProcessingDataLoaderIter)]
+    workers = {worker.sentinel: worker for one in iterators for worker in torch_private.loaders_of(one)}
     ended = wait(workers, _ENDS_S) if workers else []
     codes = []
     for worker in (worker for sentinel, worker in workers.items() if sentinel in ended):

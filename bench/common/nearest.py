@@ -23,9 +23,12 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     very_near = difflib.get_close_matches(name, known, n=1, cutoff=_VERY_NEAR)
     if not very_near and 1 < len(with_it) <= _MOST_WITH_IT:
         return f"; did you mean {', '.join(with_it[:-1])} or {with_it[-1]}?"
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5) or [
-        right for right in known if len(name) > 1 and right.startswith(name)
-    ]
+    same = [right for right in known if right.lower() == name.lower()]
+    near = (
+        same
+        or difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        or [right for right in known if len(name) > 1 and right.startswith(name)]
+    )
     return f"; did you mean {near[0]}?" if near else ""
 
 

@@ -3,7 +3,7 @@
 `python -m`, `python -c` and an empty entry in PYTHONPATH put the current folder first on `sys.path`: a `json.py` there,
 or nanoGPT's `bench.py`, would be imported instead of the real module. Every Python that we start gets a safe path and
 a PYTHONPATH without empty entries. The fork server and processes with user code give their children the caller's
-variables again, so that a user's script finds the same modules as without us.
+variables again, so that a user's command finds the same modules as without us.
 
 `bench` does not support Python's option `-E`, which ignores these variables.
 """
@@ -41,6 +41,11 @@ def environment() -> dict[str, str]:
     return _handing_over({"PYTHONPATH": os.pathsep.join(named), "PYTHONSAFEPATH": "1"})
 
 
+def environment_elsewhere(shown: Path) -> dict[str, str]:
+    """The same for another Python, which finds us in this folder."""
+    return _handing_over({"PYTHONPATH": os.pathsep.join([str(shown), *_named()]), "PYTHONSAFEPATH": "1"})
+
+
 def environment_of_an_image() -> dict[str, str]:
     """The same for a Python in a container, which has its own copy of our code."""
     return _handing_over({"PYTHONPATH": os.pathsep.join(_named())})
@@ -57,9 +62,10 @@ def _handing_over(changed: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextmanager
-def safe_environment() -> Iterator[None]:
-    """Within `with`, a Python that the standard library starts gets `environment()`; there is no argument for it."""
-    changed = environment()
+def safe_environment(shown: Path | None = None) -> Iterator[None]:
+    """Within `with`, a Python that the standard library starts gets `environment()`; there is no argument for it.
+    `shown`: a folder that another Python finds us in."""
+    changed = environment() if shown is None else environment_elsewhere(shown)
     before = {name: os.environ.get(name) for name in (*_VARIABLES, _CALLERS_VARIABLES)}
     os.environ.update({name: changed[name] for name in before})
     try:
@@ -80,6 +86,12 @@ def protect_imports() -> None:
         sys.path.append(_ROOT)
     _set(json.loads(os.environ.pop(_CALLERS_VARIABLES, "{}")))
     sys.meta_path.insert(sys.meta_path.index(PathFinder), _InstalledFirst(sys.path))
+
+
+def find_us_in(folder: Path) -> None:
+    """From now on `bench` is imported from this folder, which links to it. Call it before `protect_imports`."""
+    global _ROOT  # noqa: PLW0603 - a fact of this process
+    _ROOT = str(folder)
 
 
 def installed_path() -> str:

@@ -1,4 +1,4 @@
-"""Makes batches from stream positions, in the rank itself or in loader processes; a user's loader makes its own."""
+"""Makes batches from stream positions, in the rank itself or in loader processes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from bench import workloads
 from bench.common.process import die_with_parent, name_process
 from bench.data.order import Order, positions
-from bench.data.stream import pinned
 
 if TYPE_CHECKING:
     from bench.records.run_spec import RunSpec
@@ -28,17 +26,7 @@ _T = TypeVar("_T")
 def batches(workload: Workload, spec: RunSpec, rank: int, total_steps: int) -> Iterator[Batch]:
     """The CPU batches of one rank, one per micro-batch, for `total_steps` optimizer steps.
 
-    The same (workload, spec, rank) gives the same batches with any number of loader processes. Raises InputError if the
-    user's loader cannot be called."""
-    stream = workloads.stream_of(workload)
-    if stream is not None:
-        return stream.batches(
-            index=rank // spec.ranks_per_batch,
-            count=spec.batch_groups,
-            batch_size=spec.micro_batch,
-            workers=spec.data.workers,
-            pin=_pins(spec),
-        )
+    The same (workload, spec, rank) gives the same batches with any number of loader processes."""
     examples = _Examples(workload, spec.seed)
     spans = (
         span
@@ -98,7 +86,12 @@ def _pins(spec: RunSpec) -> bool:
 def _in_this_process(examples: _Examples, spans: Iterator[range], pin: bool) -> Iterator[Batch]:
     for span in spans:
         batch = examples.__getitems__(span)
-        yield pinned(batch) if pin else batch
+        yield _pinned(batch) if pin else batch
+
+
+def _pinned(batch: Batch) -> Batch:
+    """The batch in page-locked memory, as far as its parts can be there."""
+    return {name: part.pin_memory() if hasattr(part, "pin_memory") else part for name, part in batch.items()}
 
 
 def _data_loader(examples: _Examples, spans: Iterator[range], spec: RunSpec, rank: int) -> DataLoader[Batch]:

@@ -24,11 +24,13 @@ class Folder:
 
 @dataclass(frozen=True, kw_only=True)
 class Gpu:
-    """A GPU as NVML or amdsmi shows it, regardless of CUDA_VISIBLE_DEVICES and its like."""
+    """A GPU as NVML shows it, regardless of CUDA_VISIBLE_DEVICES."""
 
     index: int
     name: str = "unknown GPU"
     memory_bytes: int | None = None
+    capability: tuple[int, int] | None = None
+    """Compute capability: major, minor; null if the driver does not say."""
     problem: str | None = None
     """NVML's error if the GPU does not answer, or not completely; null if it does."""
     slices: int | None = None
@@ -54,17 +56,6 @@ class Nvidia:
     """Why NVML does not work; null if it does."""
     cuda: tuple[int, int] | None = None
     """The newest CUDA version that the driver supports: major, minor."""
-    gpus: tuple[Gpu, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Amd:
-    """AMD's driver and its GPUs, by the kernel and by amdsmi."""
-
-    kernel_driver: str | None = None
-    """Version, which containers see, too; null without a driver."""
-    has_amdsmi: bool = False
-    """Whether the package amdsmi works."""
     gpus: tuple[Gpu, ...] = ()
 
 
@@ -102,7 +93,8 @@ class Facts:
     memory_available_bytes: int
     """The smaller of the machine's and of the control group's available memory."""
     nvidia: Nvidia
-    amd: Amd = field(default_factory=Amd)
+    amd_gpus: int = 0
+    """GPUs of AMD, as the kernel counts them."""
     far_gpus: tuple[int, ...] = ()
     """Indices, among the visible GPUs, of those that are near none of the CPUs that this process may use."""
     slots: Slots | None
@@ -137,9 +129,9 @@ class Facts:
         return self.torch is not None and self.torch.rocm_build is not None
 
     @property
-    def gpus(self) -> tuple[Gpu, ...]:
-        """The GPUs that torch is built for."""
-        return self.amd.gpus if self.is_rocm else self.nvidia.gpus
+    def gpus(self) -> int:
+        """Number of the GPUs that torch is built for."""
+        return self.amd_gpus if self.is_rocm else len(self.nvidia.gpus)
 
     @property
     def visible_devices(self) -> tuple[str, str] | None:

@@ -18,9 +18,8 @@ import psutil
 from bench.common import safe_path
 from bench.common.errors import InputError
 from bench.doctor.facts import Facts, Folder, Torch
-from bench.doctor.gather_amd import gather_amd
 from bench.doctor.gather_nvidia import gather_nvidia
-from bench.machine import gpus, slots
+from bench.machine import amd_gpus, gpus, slots
 from bench.machine.cgroup import cpu_quota, memory_left_bytes
 from bench.machine.container import container_kind
 
@@ -67,7 +66,7 @@ def gather(results: Path) -> Facts:
         cpu_quota=cpu_quota(),
         memory_available_bytes=memory_available_bytes(),
         nvidia=gather_nvidia(),
-        amd=gather_amd(),
+        amd_gpus=len(amd_gpus.uuids()),
         far_gpus=tuple(gpu.index for gpu in visible if gpu.cpus and given.isdisjoint(gpu.cpus)),
         slots=counted,
         slots_error=slots_error,

@@ -43,6 +43,8 @@ def _gpu(index: int) -> Gpu:
         handle = pynvml.nvmlDeviceGetHandleByIndex(index)
         found = replace(found, name=pynvml.nvmlDeviceGetName(handle))
         found = replace(found, slices=None if (cut := gpus.slices(handle)) is None else len(cut))
+        major, minor = pynvml.nvmlDeviceGetCudaComputeCapability(handle)
+        found = replace(found, capability=(major, minor))
         return replace(found, memory_bytes=pynvml.nvmlDeviceGetMemoryInfo(handle).total)
     except pynvml.NVMLError as error:
         return replace(found, problem=str(error))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import shutil
 import sys
@@ -19,31 +18,27 @@ from bench.common.files import write_json
 from bench.common.paths import writable_results_folder
 from bench.common.tags import check_tags
 from bench.importing.checks import check, number_repeats
-from bench.importing.detect import detect_format, detect_profile
 from bench.importing.formats import (
     collectives,
     csv_file,
-    mllog,
     nccl_json,
     nccl_text,
-    profiled_run,
     published,
     slurm_log,
     table,
 )
 from bench.importing.formats.collectives import CollectiveRun
-from bench.importing.formats.profiled_run import ProfiledRun
 from bench.importing.measurement import Measurement
 from bench.importing.parse_cells import MAX_BYTES_OF_TABLES, BadValueError, Source, read_source
 from bench.records.run_outcome import RunOutcome
 from bench.records.session_head import PlanEntry, SessionHead
-from bench.records.vocabulary import PROFILES, SCHEMA_VERSION
+from bench.records.vocabulary import SCHEMA_VERSION
 from bench.session.folder import SessionFolder, new_session_id, utc_now
 from bench.suite.find import OF_A_NAME, SUITE_NAME
 
-_SEVERAL_FILES = ("log", "mllog", "nccl")
+_SEVERAL_FILES = ("log", "nccl")
 """Formats of which one import may read several files: each file is one run."""
-Rows = Measurement | CollectiveRun | ProfiledRun
+Rows = Measurement | CollectiveRun
 UNKNOWN_STRATEGY = "unknown"
 """Views group rows by strategy, so it cannot be null."""
 
@@ -59,7 +54,7 @@ class ImportRequest:
     title: str | None = None
     tags: tuple[str, ...] = ()
     kind: str = "auto"
-    """One of detect.FORMATS, or `auto`."""
+    """A format, or `auto`."""
     case: str | None = None
     strategy: str | None = None
     workload: str | None = None
@@ -72,7 +67,7 @@ class Imported:
     """Everything that an import read, checked."""
 
     format: str
-    """One of detect.FORMATS."""
+    """csv, table, log, nccl or published."""
     sources: tuple[Source, ...]
     rows: tuple[Rows, ...]
     title: str | None = None
@@ -102,27 +97,24 @@ def import_session(request: ImportRequest) -> Path:
     session_id = new_session_id(request.suite) if request.session is None else request.session
     session = SessionFolder(results, session_id)
     imported = read_files(request)
-    create_whole(session, lambda folder: _write(folder, session_id, request, imported))
+    _create_whole(session, lambda folder: _write(folder, session_id, request, imported))
     return session.path
 
 
 def read_files(request: ImportRequest) -> Imported:
     """Read, parse and check every file of the request. Raises InputError."""
     paths = _paths(request.files)
-    profiles = [detect_profile(path) if request.kind == "auto" else request.kind for path in paths]
-    if any(kind in PROFILES for kind in profiles):
-        return _read_profiles(paths, profiles, request)
     sources = [read_source(path) for path in paths]
-    formats = [detect_format(source) if request.kind == "auto" else request.kind for source in sources]
+    formats = [_format_of(source) if request.kind == "auto" else request.kind for source in sources]
     kind = formats[0]
     for source in sources:
-        if kind not in ("log", "mllog") and source.size_bytes > MAX_BYTES_OF_TABLES:
+        if kind != "log" and source.size_bytes > MAX_BYTES_OF_TABLES:
             raise InputError(
                 f"{source.name}: larger than {MAX_BYTES_OF_TABLES >> 20} MiB: only logs may be; import parts of it"
             )
     if len(sources) > 1 and (kind not in _SEVERAL_FILES or set(formats) != {kind}):
         raise InputError(
-            f"{len(sources)} files: only logs, MLPerf's result files or nccl-tests output can be imported together; "
+            f"{len(sources)} files: only logs or output of nccl-tests can be imported together; "
             "import each of the others separately"
         )
     _refuse_unused_options(kind, request)
@@ -137,55 +129,8 @@ def read_files(request: ImportRequest) -> Imported:
             began_at=f"{found.date}T00:00:00+00:00",
             facts=found.facts,
         )
-    if kind == "mllog":
-        if not request.suite.startswith(mllog.SUITE):
-            raise InputError(
-                f"--suite {request.suite}: MLPerf's rules forbid comparing its results with others, so their suites "
-                f"have names of their own: --suite {mllog.SUITE}-{request.suite}"[:300]
-            )
-        results = mllog.read(sources, paths, request.world)
-        numbered = number_repeats(results.rows)
-        check(f"{len(sources)} logs", numbered)
-        return Imported(
-            format=kind,
-            sources=tuple(sources),
-            rows=tuple(numbered),
-            title=results.title,
-            began_at=results.began_at,
-            facts=results.facts,
-        )
     rows = _parse(kind, sources, request)
     return Imported(format=kind, sources=tuple(sources), rows=tuple(rows))
-
-
-def _read_profiles(paths: Sequence[Path], kinds: Sequence[str | None], request: ImportRequest) -> Imported:
-    """Traces of one run, read one after the other, or one file of operations. Raises InputError."""
-    kind = kinds[0]
-    if kind not in PROFILES or set(kinds) != {kind}:
-        odd = next(path for path, other in zip(paths, kinds, strict=True) if other != kinds[0])
-        raise InputError(f"{odd.name}: not the same format as {paths[0].name}: import each format separately")
-    _refuse_unused_options(kind, request)
-    from bench.importing.formats import joined_traces, kineto, operations  # these load numpy
-
-    case = request.case or table.case_of(request.suite) or "imported"
-    if kind == "operations":
-        if len(paths) > 1:
-            raise InputError(
-                f"{paths[1].name}: each file of operations is a job of its own: import them separately"
-            )
-        run = operations.run_of(paths[0], case, request.world)
-        with paths[0].open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        files = [Source(name=paths[0].name, text="", sha256=sha256, size_bytes=paths[0].stat().st_size)]
-    else:
-        traces = [kineto.read(path) for path in paths]
-        run = joined_traces.run_of(traces, case, request.world)
-        files = [
-            Source(name=one.name, text="", sha256=one.sha256, size_bytes=path.stat().st_size)
-            for one, path in zip(traces, paths, strict=True)
-        ]
-    run = replace(run, strategy=request.strategy)
-    return Imported(format=kind, sources=tuple(files), rows=(run,))
 
 
 def _paths(files: Sequence[str]) -> list[Path]:
@@ -203,10 +148,28 @@ def _paths(files: Sequence[str]) -> list[Path]:
     return list(found)
 
 
-_NAMES = {
-    "csv": "a CSV", "nccl": "output of nccl-tests", "operations": "a file of operations",
-    "published": "a published table", "mllog": "a result file of MLPerf",
-}  # fmt: skip
+def _format_of(source: Source) -> str:
+    """The format of a file. Raises InputError if it has none of them."""
+    if source.size_bytes > MAX_BYTES_OF_TABLES:
+        return "log"  # only logs may be as large
+    if published.matches(source):
+        return "published"
+    if nccl_json.matches(source) or nccl_text.matches(source):
+        return "nccl"
+    if csv_file.matches(source):
+        return "csv"
+    if slurm_log.matches(source):
+        return "log"
+    if table.matches(source):
+        return "table"
+    raise InputError(
+        f"{source.name}: neither a CSV (first line {','.join(csv_file.REQUIRED)}), nor a table (a line of headings "
+        "such as `GPUs  Time (s)`), nor a log (a line `Total training time: 362.45 s`), nor output of nccl-tests (its "
+        "JSON or its table), nor a published table (a .toml file); choose one with --format"
+    )
+
+
+_NAMES = {"csv": "a CSV", "nccl": "output of nccl-tests", "published": "a published table"}
 
 
 def _refuse_unused_options(kind: str, request: ImportRequest) -> None:
@@ -216,15 +179,8 @@ def _refuse_unused_options(kind: str, request: ImportRequest) -> None:
         "csv": of_timings,
         "table": (("--world", request.world),),
         "log": (),
-        "mllog": (
-            ("--case", request.case),
-            ("--examples", request.examples),
-            ("--workload", request.workload),
-        ),
         "nccl": (*of_timings, ("--strategy", request.strategy)),
         "published": (*of_timings, ("--strategy", request.strategy), ("--workload", request.workload)),
-        "trace": (("--examples", request.examples),),
-        "operations": (("--examples", request.examples),),
     }[kind]
     if given := [name for name, value in unused if value is not None]:
         name = _NAMES.get(kind, f"a {kind}")
@@ -269,12 +225,9 @@ def _write(folder: Path, session_id: str, request: ImportRequest, imported: Impo
         _write_run(run, one, spec)
     now = utc_now()
     tags = dict.fromkeys([*request.tags, *(one.tag for one in imported.rows if one.tag)])
-    several = {"log": "logs", "mllog": "logs", "trace": "traces"}.get(imported.format, "files")
+    several = "logs" if imported.format == "log" else "files"
     sources = imported.sources
     names = sources[0].name if len(sources) == 1 else f"{len(sources)} {several}"
-    names += "".join(
-        f" ({one.coverage})" for one in imported.rows if isinstance(one, ProfiledRun) and one.coverage
-    )
     head = SessionHead(
         session_id=session_id,
         suite=request.suite,
@@ -335,17 +288,13 @@ def _write_run(folder: Path, one: Rows, spec: dict[str, Any]) -> None:
     imported: dict[str, Any] = {"place": one.place}
     if isinstance(one, CollectiveRun):
         collectives.write_rows(folder, one, owner)
-    elif isinstance(one, ProfiledRun):
-        profiled_run.write_rows(folder, one, owner)
     else:
         imported |= {"seconds": one.seconds, "examples": one.examples, "epochs": one.epochs}
         imported |= {"throughput": one.throughput, "throughput_unit": one.throughput_unit}
-        imported |= {"training_s": one.training_s, "reached": one.reached}
         if one.val_loss is not None or one.val_accuracy is not None:
             _write_best_validation(folder, one, owner)
     outcome = RunOutcome(
-        status="failed" if isinstance(one, Measurement) and one.error else "ok",
-        error=one.error if isinstance(one, Measurement) else None,
+        status="ok",
         elapsed_s=one.seconds,
         slurm_job_id=one.job_id,
         device_name=one.device_name,
@@ -382,7 +331,7 @@ _STALE_S = 86_400.0
 """Age after which a temporary folder is left over from a killed import; a younger one may still be in use."""
 
 
-def create_whole(session: SessionFolder, fill: Callable[[Path], None]) -> None:
+def _create_whole(session: SessionFolder, fill: Callable[[Path], None]) -> None:
     """Create a session's folder, complete or not at all: `fill` writes into a temporary folder, which is then renamed.
 
     Raises InputError if the session exists or the folder cannot be written; nothing is left behind then."""

@@ -32,10 +32,6 @@ class Measurement:
     throughput_unit: str | None = None
     examples: int | None = None
     """Examples that the training processed, over all epochs and ranks."""
-    training_s: float | None = None
-    """Part of `seconds` in training steps, without validation and start-up."""
-    reached: bool | None = None
-    """Whether the training ended at its target; null: it had none."""
     epochs: int | None = None
     val_loss: float | None = None
     """The best of the training."""
@@ -44,8 +40,6 @@ class Measurement:
     job_id: str | None = None
     strategy: str | None = None
     tag: str | None = None
-    error: str | None = None
-    """Why the training failed; null: it is ok."""
     workload: str | None = None
     device_type: str | None = None
     device_name: str | None = None

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 import bench
-from bench.machine import amd_gpus, gpu_vendor, provenance
+from bench.machine import gpu_vendor, provenance
 from bench.machine.cgroup import cpu_quota
 from bench.machine.container import apptainer_image, container_kind
 from bench.slurm import allocation
@@ -46,8 +46,9 @@ _VARIABLES = (
 )  # fmt: skip
 
 
-def gather() -> dict[str, str]:
-    """Facts of this node by name, as text."""
+def gather(python: str | None = None) -> dict[str, str]:
+    """Facts of this node by name, as text. `python`: that of the ranks, if it is another one; raises InputError if they
+    cannot run in it."""
     facts = {
         "scalebench": bench.__version__,
         "python": platform.python_version(),
@@ -63,7 +64,14 @@ def gather() -> dict[str, str]:
     if (quota := cpu_quota()) is not None:
         facts["cpu_quota"] = f"{quota:g}"
     facts |= {name: _version(name) for name in _PACKAGES}
-    facts |= provenance.facts() | _built_for() | _gpus()
+    facts |= provenance.facts() | _gpus()
+    if python is None:
+        facts |= _built_for()
+    else:
+        from bench.agent.other_python import examine
+
+        other = examine(python)
+        facts |= other.facts | _built_for(other.torch)
     facts |= {name: os.environ[name] for name in _VARIABLES if name in os.environ}
     return facts | allocation.facts(os.environ)
 
@@ -88,9 +96,9 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _built_for() -> dict[str, str]:
+def _built_for(torch: Path | None = None) -> dict[str, str]:
     """The version of CUDA or ROCm that torch was built for."""
-    versions = {"cuda": gpu_vendor.built_for("cuda"), "rocm": gpu_vendor.built_for("hip")}
+    versions = {"cuda": gpu_vendor.built_for("cuda", torch), "rocm": gpu_vendor.built_for("hip", torch)}
     return {name: version for name, version in versions.items() if version is not None}
 
 
@@ -98,7 +106,7 @@ def _gpus() -> dict[str, str]:
     """Facts of the driver and of every GPU; of a GPU in MIG mode, the name is of its first slice, the memory of its
     smallest."""
     if gpu_vendor.is_amd():
-        return amd_gpus.facts()
+        return {}
     import pynvml
 
     from bench.machine.gpus import gpu_handles, nvml, slices

@@ -5,19 +5,18 @@ which keys must be equal for a fair comparison of two runs, and which are only s
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bench.common.custom_part import label
+from bench.common.custom_file import label
 from bench.common.files import digest
 from bench.machine.environment import OBEYED
-from bench.machine.user_code import UserCode, merged
-from bench.records.run_spec import RunSpec
-from bench.records.vocabulary import NOT_IN_SETTINGS, SCRIPT, DeviceType
+from bench.machine.user_code import UserCode
+from bench.records.run_spec import RunSpec, settings_digest
+from bench.records.vocabulary import COMMAND, DeviceType
 
 Facts = Mapping[str, str]
 """Facts of one node: environment.gather()."""
@@ -29,15 +28,10 @@ _OF_A_DEVICE: dict[DeviceType, tuple[str, ...]] = {
 }
 _AS = {"hostname": "nodes"}
 """Keys of the fingerprint by fact, if their names differ."""
-_SETTINGS = (
-    "workload_options", "data", "train", "strategy", "strategy_options", "scaling", "axis", "batch_per_rank",
-    "global_batch",
-)  # fmt: skip
-"""Settings that a run's training depends on, besides workload and measurement. `threads` is a key of its own."""
 
 
 def fingerprint(
-    spec: RunSpec, nodes: Sequence[Facts], rank_facts: Mapping[str, Any], user_code: Sequence[UserCode] = ()
+    spec: RunSpec, nodes: Sequence[Facts], rank_facts: Mapping[str, Any], user_code: UserCode | None = None
 ) -> dict[str, str]:
     """The fingerprint of the run `spec`, from the facts of its nodes, what its ranks reported, and the user's code."""
     found = {"settings": _settings(spec, rank_facts), "device_type": spec.device_type}
@@ -49,7 +43,9 @@ def fingerprint(
     elif spec.axis != "threads":  # on the threads axis they are the size, not a setting
         found["threads"] = str(spec.threads)
     found |= {key: str(rank_facts[key]) for key in ("nccl", "rccl", "transport") if rank_facts.get(key)}
-    own = custom_files(spec) | merged(code.facts(rank_facts.get("modules", {})) for code in user_code)
+    own = custom_files(spec)
+    if user_code is not None:
+        own |= user_code.facts(rank_facts.get("modules", {}))
     return {key: value for key, value in found.items() if value} | own
 
 
@@ -91,14 +87,7 @@ def _variables(node: Facts) -> str:
 def _settings(spec: RunSpec, rank_facts: Mapping[str, Any]) -> str:
     """Digest of the settings. The folders of a user's own files are left out: `my_model.py:MyWorkload`. Empty for a
     command of which a rank ended too early to report: the batch is among the settings, and only the probes count it."""
-    if spec.workload == SCRIPT and len(rank_facts.get("scripts", ())) < spec.world_size:
+    if spec.workload == COMMAND and len(rank_facts.get("commands", ())) < spec.world_size:
         return ""
-    asked = spec.to_json()
-    settings = {name: asked[name] for name in _SETTINGS} | {
-        "workload": label(spec.workload),
-        "strategy": label(spec.strategy),
-        "data": asked["data"] | {"source": label(spec.data.source)},
-        "train": asked["train"] | {key: label(asked["train"][key]) for key in ("optimizer", "lr_schedule")},
-        "measure": {key: value for key, value in asked["measure"].items() if key not in NOT_IN_SETTINGS},
-    }
-    return digest(json.dumps(settings, sort_keys=True).encode())
+    named = {"workload": label(spec.workload), "strategy": label(spec.strategy)}
+    return settings_digest(spec.to_json() | named)

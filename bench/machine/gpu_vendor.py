@@ -1,4 +1,4 @@
-"""Whose GPUs the installed torch uses, and how that vendor's GPUs are chosen and given to a container.
+"""Whose GPUs the installed torch uses, and how that vendor's GPUs are chosen.
 
 torch's builds for ROCm call AMD's GPUs `cuda`, too, so nothing else has to ask. No run on an AMD GPU was tried yet.
 """
@@ -23,10 +23,10 @@ def is_amd() -> bool:
     return built_for("hip") is not None
 
 
-def built_for(library: str) -> str | None:
+def built_for(library: str, torch: Path | None = None) -> str | None:
     """The version of `cuda` or `hip` that torch was built for; null if for neither, or without torch. It is read from
-    torch/version.py: importing torch takes seconds."""
-    file = _version_file()
+    torch/version.py: importing torch takes seconds. `torch`: the folder of another Python's."""
+    file = _version_file() if torch is None else torch / "version.py"
     try:
         text = "" if file is None else file.read_text("utf-8")
     except OSError:  # an incomplete installation, which the doctor reports
@@ -58,8 +58,3 @@ def variables_in(environment: Mapping[str, str], *, amd: bool) -> tuple[str, ...
 def visible_devices() -> str | None:
     """The list that chooses this process's GPUs, which Slurm and other launchers set; null if none is set."""
     return next((os.environ[name] for name in variables() if name in os.environ), None)
-
-
-def container_option() -> str:
-    """The option with which Apptainer gives the GPUs to a container."""
-    return "--rocm" if is_amd() else "--nv"

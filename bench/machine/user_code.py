@@ -1,28 +1,17 @@
-"""The user's own code: the git repositories of the files and installed packages that a suite names, the digests of the
-modules imported from them, and the packages' versions.
+"""The user's own code: the git repository of the files that a suite names, and the digests of the modules imported from
+it.
 
 Only git says what a repository is: it refuses folders that someone else owns. A repository's configuration can name
 programs for git to run, so every call here turns these off: the monitor, hooks, filters and all transports."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
-
-from bench.machine.user_packages import packages
-
-if TYPE_CHECKING:
-    from importlib import metadata
-
-    from bench.records.run_spec import RunSpec
 
 _GIT_S = 5.0
 """Longest wait for one call of git, for large repositories on slow file systems."""
@@ -46,23 +35,21 @@ _OTHER_REPOSITORY = {
 
 @dataclass(frozen=True, kw_only=True)
 class UserCode:
-    """Where the code of the suite's files, or of an installed package, is."""
+    """Where the code of the suite's files is."""
 
-    top: Path | None = None
-    """Folder below which modules are the user's: the top of the repository; without git the folder of the first file or
-    of the package; null in site-packages."""
-    files: tuple[Path, ...] = ()
-    """The files that the suite names; installed packages are not included."""
+    top: Path
+    """Folder below which modules are the user's: the top of the repository; without git the folder of the first
+    file."""
+    files: tuple[Path, ...]
+    """The files that the suite names."""
     repository: Mapping[str, str] = field(default_factory=dict)
     """`user_repository`, the name of its top folder, and `user_commit`; empty without git or a repository."""
-    version: Mapping[str, str] = field(default_factory=dict)
-    """`version of PACKAGE`; empty for files."""
 
     def facts(self, modules: Mapping[str, str]) -> dict[str, str]:
         """Keys of the fingerprint. `modules`: path and digest of each module that rank 0 imported (user_modules)."""
         names = {path: self._name(Path(path)) for path in sorted(modules)}
         contents = {f"content of {name}": modules[path] for path, name in names.items() if name is not None}
-        return {**self.repository, **self.version, **contents}
+        return {**self.repository, **contents}
 
     def _name(self, path: Path) -> str | None:
         """The path below the top, null if it is elsewhere; of a file that the suite names only its name."""
@@ -70,74 +57,23 @@ class UserCode:
             if path.resolve() == file.resolve():
                 return file.name
         for one in (path, path.parent.resolve() / path.name):  # a link to a file counts where the link is
-            if self.top is not None and one.is_relative_to(self.top):
+            if one.is_relative_to(self.top):
                 name = str(one.relative_to(self.top))
                 return f"./{name}" if any(name == file.name for file in self.files) else name
         return None
 
 
-def of_run(spec: RunSpec) -> list[UserCode]:
-    """The code of the files that the suite names, and of each package whose entry points a run uses.
-
-    The commit is git's at this moment; digests are made by each run."""
-    codes = [of_files([Path(file) for file in spec.custom_files])] if spec.custom_files else []
-    for package in packages(spec):
-        code = of_package(package)
-        known = any(code.top == other.top for other in codes)
-        codes.append(UserCode(version=code.version) if known else code)
-    return codes
-
-
 def of_files(files: Sequence[Path]) -> UserCode:
-    """The code of the user's files, in the repository of the first one."""
-    return replace(_of_folder(files[0].resolve().parent), files=tuple(files))
-
-
-def of_package(package: metadata.Distribution) -> UserCode:
-    """The version of an installed package and, unless it is in site-packages, its repository."""
-    folder = _source(package)
-    code = UserCode() if folder is None else _of_folder(folder)
-    return replace(code, version={f"version of {package.name}": package.version})
-
-
-def merged(facts: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """All keys; different values of a key are listed. With several repositories each commit follows the name of its
-    repository: `nets 4d5e… changed, project 1a2b…`."""
-    by_key: dict[str, set[str]] = {}
-    repositories: set[tuple[str, str]] = set()
-    for one in facts:
-        for key, value in one.items():
-            by_key.setdefault(key, set()).add(value)
-        if "user_repository" in one:
-            repositories.add((one["user_repository"], one.get("user_commit", "")))
-    found = {key: ", ".join(sorted(values)) for key, values in by_key.items()}
-    if len(repositories) > 1:
-        found["user_repository"] = ", ".join(name for name, _ in sorted(repositories))
-        commits = [f"{name} {commit.replace(', ', ' ')}" for name, commit in sorted(repositories) if commit]
-        found |= {"user_commit": ", ".join(commits)} if commits else {}
-    return found
-
-
-def _source(package: metadata.Distribution) -> Path | None:
-    """The folder of an editable install, or the one that Python finds the package in; null for site-packages."""
-    # what an installer wrote may be anything; RuntimeError: nested too deeply, or links in a circle
-    with suppress(ValueError, KeyError, TypeError, RuntimeError):
-        installed = json.loads(package.read_text("direct_url.json") or "{}")
-        if isinstance(installed["url"], str) and installed["dir_info"]["editable"]:
-            url = urlsplit(installed["url"])
-            if url.scheme == "file":
-                return Path(unquote(url.path)).resolve()
-    folder = Path(str(package.locate_file(""))).resolve()
-    return None if {"site-packages", "dist-packages"} & set(folder.parts) else folder
-
-
-def _of_folder(folder: Path) -> UserCode:
+    """The code of the user's files, in the repository of the first one. The commit is git's at this moment; digests are
+    made by each run."""
+    folder = files[0].resolve().parent
     shown = _git(folder, "rev-parse", "--show-toplevel")
     top = Path(shown) if shown else folder
     if not shown or not folder.is_relative_to(top):  # core.worktree may name any folder
-        return UserCode(top=folder)
+        return UserCode(top=folder, files=tuple(files))
     facts = {"user_repository": top.name, "user_commit": _commit(top)}
-    return UserCode(top=top, repository={key: value for key, value in facts.items() if value})
+    known = {key: value for key, value in facts.items() if value}
+    return UserCode(top=top, files=tuple(files), repository=known)
 
 
 def _commit(top: Path) -> str:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import re
 import resource
-from collections.abc import Callable, Sequence
-from itertools import pairwise
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from bench.measure.recorder import UNKNOWN, StepFile, by_phase, idle_of
+from bench.measure.recorder import UNKNOWN, StepFile
 
 if TYPE_CHECKING:
     import torch
@@ -30,17 +28,10 @@ class CpuClock:
         """`peaks`: every row has the peak of private memory so far, for probing runs of find_batch."""
         self._file = file
         self._peaks = peaks
-        self.keep_idle: Callable[[int, int, int], None] | None = None
-        """Called with step, forward and backward together, and the part of them in which a stage waited, both in ns."""
         self._barrier = 0
         self._memory_due = 0
         self._statm = os.open("/proc/self/statm", os.O_RDONLY)
         self._page_bytes = resource.getpagesize()
-
-    @property
-    def completed(self) -> int:
-        """Number of steps whose rows are stored."""
-        return self._file.rows
 
     def barrier(self) -> int:
         """Set the run's common zero; call it right after the ranks' barrier."""
@@ -48,18 +39,10 @@ class CpuClock:
         self._file.barrier(self._barrier)
         return self._barrier
 
-    def step_done(
-        self, marks: list[int], loss: torch.Tensor, kind: int, phases: Sequence[str] | None = None
-    ) -> None:
-        """Store the row of a step; this runs between two steps. `phases` names the spans between the marks; by default
-        data, forward and backward of each micro-batch, and the optimizer."""
+    def step_done(self, marks: list[int], loss: torch.Tensor, kind: int) -> None:
+        """Store the row of a step; this runs between two steps."""
         start, end = marks[0], marks[-1]
-        if phases is not None:
-            spans = [to - since for since, to in pairwise(marks)]
-            data, forward, backward, optimizer = by_phase(spans, phases)
-            if self.keep_idle is not None and (idle := idle_of(spans, phases)) is not None:
-                self.keep_idle(self._file.rows, forward + backward, idle)
-        elif len(marks) == 5:
+        if len(marks) == 5:
             _, asked, loss_known, graded, _ = marks
             data, forward, backward, optimizer = (
                 asked - start,

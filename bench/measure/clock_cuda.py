@@ -7,7 +7,6 @@ rank that is killed loses at most the steps that were still queued on the device
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from time import monotonic, perf_counter_ns, sleep
@@ -15,7 +14,7 @@ from typing import Any
 
 import torch
 
-from bench.measure.recorder import StepFile, by_phase, idle_of
+from bench.measure.recorder import StepFile
 
 _LOSSES = 4096
 """Pinned slots for losses in transit to the host; more than the device's queue ever has steps."""
@@ -27,18 +26,16 @@ _ABANDON_PAUSE_S = 1e-3
 
 
 class _Step:
-    __slots__ = ("allocated", "kind", "loss_at", "marks", "passed", "phases", "reserved")
+    __slots__ = ("allocated", "kind", "loss_at", "marks", "passed", "reserved")
 
     def __init__(
         self,
         marks: list[torch.cuda.Event],
-        phases: Sequence[str] | None,
         passed: torch.cuda.Event,
         kind: int,
         loss_at: int,
     ) -> None:
         self.marks = marks
-        self.phases = phases
         self.passed = passed
         self.kind = kind
         self.loss_at = loss_at
@@ -63,13 +60,6 @@ class CudaClock:
         self._steps = 0
         self._origin: torch.cuda.Event | None = None
         self._origin_ns = 0
-        self.keep_idle: Callable[[int, int, int], None] | None = None
-        """As CpuClock's."""
-
-    @property
-    def completed(self) -> int:
-        """Number of steps whose rows are stored."""
-        return self._file.rows
 
     def barrier(self) -> int:
         """Set the run's common zero; call it right after the ranks' barrier, with the device idle."""
@@ -90,14 +80,13 @@ class CudaClock:
         marks: list[torch.cuda.Event],
         loss: torch.Tensor,
         kind: int,
-        phases: Sequence[str] | None = None,
     ) -> None:
-        """Queue a step to be resolved once the device has passed it. `phases` as in CpuClock."""
+        """Queue a step to be resolved once the device has passed it."""
         loss_at = self._steps % _LOSSES
         self._steps += 1
         # After the step's last event, so not part of the step; to pinned memory, so that it does not wait.
         self._losses[loss_at].copy_(loss, non_blocking=True)
-        step = _Step(marks, phases, self.mark(), kind, loss_at)
+        step = _Step(marks, self.mark(), kind, loss_at)
         stats: dict[str, Any] = torch.cuda.memory_stats_as_nested_dict(self._device_index)
         step.allocated = stats["allocated_bytes"]["all"]["peak"]
         step.reserved = stats["reserved_bytes"]["all"]["peak"]
@@ -137,13 +126,8 @@ class CudaClock:
         assert self._origin is not None, "barrier() comes before the first step"
         self._origin_ns += _elapsed_ns(self._origin, marks[0])
         spans = [_elapsed_ns(earlier, later) for earlier, later in pairwise(marks)]
-        if step.phases is None:  # each micro-batch has data, forward and backward
-            data, forward, backward = (sum(spans[phase:-1:3]) for phase in range(3))
-            optimizer = spans[-1]
-        else:
-            data, forward, backward, optimizer = by_phase(spans, step.phases)
-            if self.keep_idle is not None and (idle := idle_of(spans, step.phases)) is not None:
-                self.keep_idle(self._file.rows, forward + backward, idle)
+        # each micro-batch has data, forward and backward
+        data, forward, backward = (sum(spans[phase:-1:3]) for phase in range(3))
         loss = float(self._read_losses[step.loss_at])
         self._free += [self._origin, *marks[1:], step.passed]
         self._origin = marks[0]
@@ -153,7 +137,7 @@ class CudaClock:
             data,
             forward,
             backward,
-            optimizer,
+            spans[-1],
             loss,
             step.allocated,
             step.reserved,

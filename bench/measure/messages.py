@@ -1,22 +1,27 @@
 """Records every message of this rank as it asks its process groups for it, the same under gloo and the fake group.
 
-DDP's reducer, FSDP, DTensor and pipelines all call operations that torch dispatches, so one mode sees them all. It does
+DDP's reducer, FSDP and DTensor all call operations that torch dispatches, so one mode sees them all. It does
 not see what a callback of gloo's own threads sends: under ddp the second half of a powersgd exchange."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_iter
 from torch.utils.flop_counter import flop_registry
 
+from bench.common.torch_private import (
+    FakeTensor,
+    TorchDispatchMode,
+    current_graph_task_id,
+    resolve_process_group,
+    schema_of,
+)
 from bench.measure.profile.collective_names import op_of
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -70,14 +75,14 @@ class MessageRecorder(TorchDispatchMode):
         if unwraps_first(types):
             return NotImplemented
         made = func(*args, **kwargs)
-        phase = "forward" if torch._C._current_graph_task_id() == -1 else "backward"
-        packet = getattr(func, "_overloadpacket", None)
+        phase = "forward" if current_graph_task_id() == -1 else "backward"
+        packet = getattr(func, "overloadpacket", None)
         if getattr(func, "namespace", None) in _NAMESPACES:
-            names = [argument.name for argument in func._schema.arguments]
+            names = [argument.name for argument in schema_of(func).arguments]
             given = dict(zip(names, args, strict=False)) | kwargs
             group = given.get("group_name", given.get("process_group"))
             if group is not None:  # a wait has none
-                name = func._schema.name.partition("::")[2]
+                name = schema_of(func).name.partition("::")[2]
                 size = _bytes(name, args, made)
                 self.sent.append(
                     RecordedMessage(
@@ -105,7 +110,7 @@ def _waits(namespace: str, name: str, given: dict[str, Any]) -> bool:
 
 def _named(group: Any) -> dist.ProcessGroup:
     if isinstance(group, str):
-        return dist.distributed_c10d._resolve_process_group(group)  # type: ignore[arg-type,attr-defined]
+        group = resolve_process_group(group)
     return group if isinstance(group, dist.ProcessGroup) else dist.ProcessGroup.unbox(group)
 
 
@@ -114,9 +119,7 @@ def _bytes(name: str, args: Any, made: Any) -> int:
     if name == "barrier":
         return 0
     sides = [args[0], made, args[1] if len(args) > 1 else None]
-    return max(
-        sum(size_of(one) for one in tree_iter(side) if isinstance(one, torch.Tensor)) for side in sides
-    )
+    return max(sum(map(size_of, tensors_in(side))) for side in sides)
 
 
 def unwraps_first(types: Any) -> bool:
@@ -126,7 +129,16 @@ def unwraps_first(types: Any) -> bool:
 
 @cache
 def _unwraps(kind: type[Any]) -> bool:
-    return kind.__torch_dispatch__ is not torch._C._disabled_torch_dispatch_impl
+    return kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """Those in the arguments or the result of an operation, also in lists, in order."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from tensors_in(one)
 
 
 def size_of(tensor: torch.Tensor) -> int:

@@ -8,9 +8,8 @@ Every table has the columns `rank` and `node`, whose values are in the file's na
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,6 @@ _OF_RANKS = (
     "profile",
     "profile_collectives",
     "profile_groups",
-    "named_losses",
-    "pipeline_steps",
     "selfcheck",
     "wire_steps",
     "rank_places",
@@ -75,12 +72,6 @@ def append(folder: Path, table: str, writer: Writer, rows: np.ndarray[Any, np.dt
     """Add rows of TABLES[table]."""
     with (folder / _name(table, writer)).open("ab", buffering=0) as file:
         append_whole(file, rows.astype(TABLES[table], copy=False).tobytes())
-
-
-def appending(folder: Path, table: str, writer: Writer) -> Callable[[np.ndarray[Any, np.dtype[Any]]], None]:
-    """A function that adds rows of TABLES[table] after every step: the file, which its first call makes, stays open."""
-    open_file = functools.cache(lambda: (folder / _name(table, writer)).open("ab", buffering=0))
-    return lambda rows: append_whole(open_file(), rows.astype(TABLES[table], copy=False).tobytes())
 
 
 def _name(table: str, writer: Writer) -> str:

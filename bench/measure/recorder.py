@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,21 +54,6 @@ __all__ = [
 KINDS = dict(zip((WARMUP, MEASURED, PROFILED, NO_SYNC), STEP_KINDS, strict=True))
 TRAINING = (WARMUP, MEASURED)
 """Kinds of training steps. Steps of other kinds come later and only count for figures of communication."""
-
-IDLE = {"idle_forward": "forward", "idle_backward": "backward"}
-"""Spans in which a stage of a pipeline waits for another, and the phase that they belong to."""
-
-
-def by_phase(spans: Sequence[int], phases: Sequence[str]) -> list[int]:
-    """The sum of the spans of each of PHASES; `phases` names each span."""
-    named = [(span, IDLE.get(name, name)) for span, name in zip(spans, phases, strict=True)]
-    return [sum(span for span, name in named if name == phase) for phase in PHASES]
-
-
-def idle_of(spans: Sequence[int], phases: Sequence[str]) -> int | None:
-    """The sum of the spans in which a stage waits; null without a pipeline."""
-    idle = [span for span, name in zip(spans, phases, strict=True) if name in IDLE]
-    return sum(idle) if idle else None
 
 
 @dataclass(frozen=True, kw_only=True)

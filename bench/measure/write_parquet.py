@@ -136,8 +136,9 @@ def _of_other_ranks(path: Path, tables: list[pa.Table]) -> list[pa.Table]:
 
 
 def _task(rows: StepRows) -> tuple[int, int]:
-    """Node of a rank, and index of its agent on that node."""
-    return rows.identity["node"], rows.identity.get("local_task", 0)
+    """Node of a rank, and index of its agent on that node. Raises ValueError or TypeError for anything but numbers,
+    because they become part of a file's name."""
+    return int(rows.identity["node"]), int(rows.identity.get("local_task", 0))
 
 
 def arrow_schema(table: str, owner: Mapping[str, str] | None = None) -> pa.Schema:

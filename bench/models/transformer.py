@@ -3,7 +3,6 @@ table of positions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -11,7 +10,6 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
-from bench.models.experts import ExpertLayer
 from bench.models.keyed_dropout import KeyedDropout, number_streams
 from bench.models.rotary import Rotation, rotate, rotation
 
@@ -33,9 +31,6 @@ class TransformerConfig:
     """Width of each feed-forward layer."""
     dropout: float
     """Probability, after the embedding and at the end of both branches of a layer."""
-    experts: int | None = None
-    """Experts in place of each feed-forward; null: a plain feed-forward."""
-    experts_per_token: int = 2
     tie_embeddings: bool
     """The output layer's weight is the embedding's."""
     seed: int
@@ -103,11 +98,7 @@ class Layer(nn.Module):
         self.attention = CausalAttention(config.d_model, config.heads)
         self.attention_dropout = KeyedDropout(config.dropout, config.seed)
         self.feed_forward_norm = nn.LayerNorm(config.d_model, bias=False)
-        self.feed_forward: FeedForward | ExpertLayer = (
-            FeedForward(config.d_model, config.feed_forward)
-            if config.experts is None
-            else ExpertLayer(config.experts, config.experts_per_token, config.d_model, config.feed_forward)
-        )
+        self.feed_forward = FeedForward(config.d_model, config.feed_forward)
         self.feed_forward_dropout = KeyedDropout(config.dropout, config.seed)
 
     def forward(self, x: torch.Tensor, by: Rotation, keys: torch.Tensor) -> torch.Tensor:
@@ -116,64 +107,21 @@ class Layer(nn.Module):
         return out
 
 
-class TransformerStage(nn.Module):
-    """Consecutive layers of a Transformer, as one stage of a pipeline. The first stage also embeds the tokens, and the
-    last one also predicts."""
-
-    def __init__(
-        self,
-        config: TransformerConfig,
-        layers: Iterable[nn.Module],
-        *,
-        embedding: nn.Module | None,
-        norm: nn.Module | None,
-        head: nn.Module | None,
-    ) -> None:
-        """`embedding` null: not the first stage. `norm` and `head` null: not the last."""
-        super().__init__()
-        self.config = config
-        self.embedding = embedding
-        self.embedding_dropout = KeyedDropout(config.dropout, config.seed)
-        self.layers = nn.ModuleList(layers)
-        self.norm = norm
-        self.head = head
-
-    def forward(
-        self,
-        x: torch.Tensor | None,
-        tokens: torch.Tensor,
-        keys: torch.Tensor,
-        positions: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        """The output of these layers, [B, T, d_model], or of the last stage the logits; `x`: that of the stage before,
-        null for the first. `positions` [T] of the tokens in their sequence; null: 0 to T - 1."""
-        if self.embedding is not None:
-            x = self.embedding_dropout(self.embedding(tokens), keys)
-        assert x is not None, "a later stage gets the output of the one before it"
-        if positions is None:
-            positions = torch.arange(tokens.shape[1], device=tokens.device)
-        by = rotation(positions, self.config.d_model // self.config.heads, dtype=_compute_dtype(x))
-        for layer in self.layers:
-            x = layer(x, by, keys)
-        if self.norm is not None and self.head is not None:
-            x = self.head(self.norm(x))
-        assert x is not None
-        return x
-
-
-class Transformer(TransformerStage):
+class Transformer(nn.Module):
     """Logits [B, T, vocab_size] of each next token, from tokens int64 [B, T]; keys int64 [B] are for dropout alone."""
 
     def __init__(self, config: TransformerConfig) -> None:
-        embedding = Embedding(config.vocab_size, config.d_model)
-        layers = [Layer(config) for _ in range(config.layers)]
-        norm = nn.LayerNorm(config.d_model, bias=False)
+        super().__init__()
+        self.config = config
+        self.embedding = Embedding(config.vocab_size, config.d_model)
+        self.embedding_dropout = KeyedDropout(config.dropout, config.seed)
+        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(config.d_model, bias=False)
         # a tied head draws no weights of its own
         with torch.device("meta") if config.tie_embeddings else nullcontext():
-            head = Linear(config.d_model, config.vocab_size)
+            self.head = Linear(config.d_model, config.vocab_size)
         if config.tie_embeddings:
-            head.weight = embedding.weight
-        super().__init__(config, layers, embedding=embedding, norm=norm, head=head)
+            self.head.weight = self.embedding.weight
         number_streams(self)
         self._shrink_branches()
 
@@ -182,34 +130,17 @@ class Transformer(TransformerStage):
         """Divide each branch's initial weights by sqrt(2 x layers), the number of branches that add up, as in GPT-2."""
         for layer in self.layers:
             assert isinstance(layer, Layer)
-            branch = layer.feed_forward
-            last = branch.experts.project if isinstance(branch, ExpertLayer) else branch.project.weight
-            for weight in (layer.attention.project.weight, last):
-                weight.mul_((2 * self.config.layers) ** -0.5)
+            for linear in (layer.attention.project, layer.feed_forward.project):
+                linear.weight.mul_((2 * self.config.layers) ** -0.5)
 
-    def forward(  # type: ignore[override]
-        self, tokens: torch.Tensor, keys: torch.Tensor, positions: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        return super().forward(None, tokens, keys, positions)
-
-    def stages(self, count: int) -> list[nn.Module]:
-        """The model as `count` stages of nearly equal numbers of layers; they share its parameters.
-
-        The first stages have one layer more if they do not divide."""
-        borders = [-(-stage * len(self.layers) // count) for stage in range(count + 1)]
-        stages: list[nn.Module] = []
-        for stage in range(count):
-            first, last = stage == 0, stage == count - 1
-            one = TransformerStage(
-                self.config,
-                self.layers[borders[stage] : borders[stage + 1]],
-                embedding=self.embedding if first else None,
-                norm=self.norm if last else None,
-                head=self.head if last else None,
-            )
-            one.embedding_dropout = self.embedding_dropout
-            stages.append(one)
-        return stages
+    def forward(self, tokens: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        x = self.embedding_dropout(self.embedding(tokens), keys)
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        by = rotation(positions, self.config.d_model // self.config.heads, dtype=_compute_dtype(x))
+        for layer in self.layers:
+            x = layer(x, by, keys)
+        logits: torch.Tensor = self.head(self.norm(x))
+        return logits
 
 
 def _compute_dtype(x: torch.Tensor) -> torch.dtype:

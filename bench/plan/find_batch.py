@@ -86,12 +86,11 @@ def probe_of(run: PlannedRun, micro_batch: int, memory_limit_bytes: int | None) 
     """A probing run: a few steps at that micro-batch.
 
     If the search will divide the suite's batch, a step has two micro-batches: memory then holds the gradients of the
-    first together with the activations of the second, as it will when measured. Otherwise a step has as many
-    micro-batches as the suite says: a pipeline needs several."""
+    first together with the activations of the second, as it will when measured. Otherwise a step has one."""
     spec = run.spec
     find = spec.find_batch
     assert find is not None, "only runs that ask for it are probed"
-    accumulate = 2 if spec.batch_per_rank > micro_batch else spec.train.accumulate
+    accumulate = 2 if spec.batch_per_rank > micro_batch else 1
     measure = dataclasses.replace(
         spec.measure, warmup=1, steps=find.steps - 1, epochs=None, repeats=1, until=None, until_efficiency=None,
         max_repeats=None, validate_every=0, memory_limit_bytes=memory_limit_bytes,
@@ -107,11 +106,9 @@ def probe_of(run: PlannedRun, micro_batch: int, memory_limit_bytes: int | None) 
 
 
 def settled(run: PlannedRun, largest: int) -> PlannedRun:
-    """The run with the batch that the suite gives, accumulated from micro-batches that fit; else
-    train.accumulate micro-batches of the largest size."""
+    """The run with the batch that the suite gives, accumulated from micro-batches that fit; else with the largest."""
     wanted = run.spec.batch_per_rank
-    accumulate = accumulation(wanted, largest) if wanted else run.spec.train.accumulate
-    spec = _divided(run.spec, wanted or accumulate * largest, accumulate)
+    spec = _divided(run.spec, wanted or largest, accumulation(wanted, largest) if wanted else 1)
     return PlannedRun(spec=spec, skip_reason=run.skip_reason)
 
 

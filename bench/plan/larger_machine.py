@@ -44,7 +44,7 @@ def planned(suite: ResolvedSuite, here: Slots, data_root: str | None) -> list[Pl
 
 
 def _skipped_without_steps(run: PlannedRun) -> PlannedRun:
-    if run.skip_reason is not None or run.spec.runs_a_script:
+    if run.skip_reason is not None or run.spec.runs_a_command:
         return run
     if run.spec.train.float8:
         return dataclasses.replace(run, skip_reason="the time of products in float8 is not known")

@@ -213,8 +213,8 @@ class _CasePlan:
             asked = replace(
                 asked, selfcheck=max(asked.selfcheck or 0, CHECKED_STEPS) if self.selfcheck else 0
             )
-        # profiled steps show whether the ranks of a script combine their gradients
-        profiles = self.trace or workloads.runs_a_script(self.case.workload.name)
+        # profiled steps show whether the ranks of a command combine their gradients
+        profiles = self.trace or workloads.runs_a_command(self.case.workload.name)
         return replace(asked, profiled=asked.profiled or TRACED_STEPS) if profiles else asked
 
     @property
@@ -351,10 +351,7 @@ class _CasePlan:
     def _misfit(self, world: int) -> str | None:
         """Why the strategy cannot distribute the model over that many ranks; null if it can."""
         chosen = self.case.strategy
-        micro_batches = self._accumulation(self._batches(world)[0])
-        return strategies.misfit(chosen.name, chosen.options, world, self.device) or strategies.too_few(
-            chosen.name, chosen.options, world, micro_batches
-        )
+        return strategies.misfit(chosen.name, chosen.options, world, self.device)
 
     def _uneven(self, world: int) -> str | None:
         """The division that fails, with its numbers, and a batch that divides; null if there is none."""

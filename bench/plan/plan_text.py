@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import workloads
-from bench.common.custom_part import label
+from bench.common.custom_file import label
 from bench.common.terminal import cut_in_the_middle, wrapped
 from bench.plan.estimate import Estimate, estimate
 from bench.plan.find_batch import pending_sizes
@@ -118,20 +118,16 @@ def _protocol(case: Case) -> str:
     repeats = f"after {measure.warmup} of warm-up, {times} repeat{'' if times == '1' else 's'}"
     if workloads.measures_machine(name):
         return f"{name}, {train.precision}: {measure.steps} iterations of each {repeats}"
-    if workloads.runs_a_script(name):
+    if workloads.runs_a_command(name):
         return f"{shlex.join(case.workload.options['command'])}: {measure.steps} steps {repeats}" + (
             f" until {' and '.join(narrow)}" if narrow else ""
         )
     span = f"{measure.steps} steps" if measure.steps is not None else f"{measure.epochs} epochs"
     return (
-        f"{label(name)} on {_data(case.data.source)}, {train.precision}, {label(train.optimizer)}: {span} {repeats}"
+        f"{label(name)} on {case.data.source} data, {train.precision}, {train.optimizer}: {span} {repeats}"
         + (f" until {' and '.join(narrow)}" if narrow else "")
         + (f", validated every {measure.validate_every} steps" if measure.validate_every else "")
     )
-
-
-def _data(source: str) -> str:
-    return label(source) if ":" in source else f"{source} data"
 
 
 def repeats_text(fewest: int, most: int) -> str:
@@ -159,7 +155,7 @@ def _cells(runs: list[PlannedRun], most_repeats: int) -> tuple[str, ...]:
     unknown = "largest"
     if workloads.measures_machine(spec.workload):
         unknown = "-"
-    elif spec.runs_a_script:
+    elif spec.runs_a_command:
         unknown = "counted"
     batches = tuple(str(examples or unknown) for examples in (spec.batch_per_rank, spec.global_batch))
     marked = " oversubscribed" if spec.oversubscribed else ""

@@ -76,7 +76,7 @@ class Machine:
         """Phases of a rank's step, from measured runs of one rank, else from arithmetic; null if both are unknown. The
         rank updates that share of the model's parameters; ranks that share a batch divide its computation evenly."""
         found = None
-        if self.given_tflops is None or spec.runs_a_script:
+        if self.given_tflops is None or spec.runs_a_command:
             found = phases_of(spec, self.measured[spec.device_type].ranks, share=share)
         speed = self.flops_per_s(spec)
         if found is None and speed is not None and flops_per_example is not None:
@@ -86,6 +86,15 @@ class Machine:
             found,
             forward_s=found.forward_s / spec.ranks_per_batch,
             backward_s=found.backward_s / spec.ranks_per_batch,
+        )
+
+    def doubts(self, spec: RunSpec) -> tuple[str, ...]:
+        """Why the measured runs that `phases` uses may be wrong, with their sessions."""
+        if self.given_tflops is not None and not spec.runs_a_command:
+            return ()
+        used = {one.session_id: one for one in runs_alike(spec, self.measured[spec.device_type].ranks)}
+        return tuple(
+            f"in {name}, {' and '.join(one.doubts)}" for name, one in sorted(used.items()) if one.doubts
         )
 
     def cores(self, spec: RunSpec) -> Cores:
@@ -110,8 +119,8 @@ class Machine:
             if fabric is None
             else fabric.source
         )
-        of_scripts = all(spec.runs_a_script for spec in specs)  # whose FLOPs are unknown
-        if of_scripts:
+        of_commands = all(spec.runs_a_command for spec in specs)  # whose FLOPs are unknown
+        if of_commands:
             computation = "not known; measure one rank with `bench run --world 1 -- COMMAND`"
         elif self.given_tflops is not None:
             computation = f"{self.given_tflops:g} TFLOP/s of one device, as given"
@@ -125,12 +134,12 @@ class Machine:
                 "not known; measure one rank, as with a case of strategy single and `bench suite SUITE --world 1`, an "
                 "upper bound with `bench suite matmul`, or give --tflops"
             )
-        measures = of_scripts or self.given_tflops is None
+        measures = of_commands or self.given_tflops is None
         used = [runs_alike(spec, measured.ranks) for spec in specs] if measures else []
         if any(used):
             ours = ", ".join(sorted({one.session_id for runs in used for one in runs}))
             others = "" if all(used) else f"; of other cases {computation}"
-            same = ", with as many examples on each rank as there" if of_scripts else ""
+            same = ", with as many examples on each rank as there" if of_commands else ""
             computation = f"as measured on one rank in {ours}{same}{others}"
         return (
             f"network: {network}",
@@ -199,13 +208,12 @@ def _fabric(options: Mapping[str, Any], found: Measured, *, trees: bool) -> Fabr
 @cache
 def local_memory(device: DeviceType, ranks_per_node: int) -> int | None:
     """Bytes per rank on this machine: the smallest GPU's (null without a GPU), or a share of the free main memory."""
-    from bench.doctor.gather_amd import gather_amd
     from bench.doctor.gather_facts import memory_available_bytes
     from bench.doctor.gather_nvidia import gather_nvidia
     from bench.machine import gpu_vendor
 
     if device == "cuda":
-        found = gather_amd() if gpu_vendor.is_amd() else gather_nvidia()
-        known = [gpu.memory_bytes for gpu in found.gpus if gpu.memory_bytes is not None]
+        found = () if gpu_vendor.is_amd() else gather_nvidia().gpus
+        known = [gpu.memory_bytes for gpu in found if gpu.memory_bytes is not None]
         return min(known, default=None)
     return memory_available_bytes() // ranks_per_node

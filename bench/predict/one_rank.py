@@ -39,6 +39,8 @@ class OneRank:
     spec: RunSpec
     phases: Phases
     session_id: str
+    doubts: tuple[str, ...] = ()
+    """Why times of that session may be wrong, as titles of findings."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> OneRank:
@@ -48,6 +50,7 @@ class OneRank:
         return cls(
             spec=spec,
             session_id=row["session_id"],
+            doubts=tuple(row["doubts"]),
             phases=Phases(
                 data_s=row["data_ms"] / 1e3 / micro_batches,
                 forward_s=row["forward_ms"] / 1e3 / micro_batches,
@@ -104,7 +107,7 @@ def _interpolated(micro_batch: int, seconds: dict[int, float]) -> float:
     if micro_batch in seconds:
         return seconds[micro_batch]
     near = sorted(seconds, key=lambda size: abs(size - micro_batch))[:2]
-    if 0 in (micro_batch, near[0]):  # only the script knows its batch
+    if 0 in (micro_batch, near[0]):  # only the command knows its batch
         return seconds[near[0]]
     low, high = min(near), max(near)
     if seconds[low] < seconds[high]:

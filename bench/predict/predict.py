@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench import strategies
-from bench.common.errors import InputError
 from bench.plan.larger_machine import planned
 from bench.predict.machine import Machine
 from bench.predict.network import total
-from bench.predict.pipeline_time import pipeline_time
 from bench.predict.step_messages import recorded_group, stretches
 from bench.predict.step_time import StepTime, step_time
 from bench.records.run_spec import RunSpec, Slots
-from bench.shadow.records import PeakMemory, Shadow, total_bytes
-from bench.shadow.shadow import TIMEOUT_S, layout_of, shadows, stage_ranks
+from bench.shadow.records import MessageSum, PeakMemory, Shadow, total_bytes
+from bench.shadow.shadow import TIMEOUT_S, shadows
 from bench.suite.models import ResolvedSuite
 
 
@@ -29,8 +27,6 @@ class Prediction:
     problem: str | None = None
     parameters: int | None = None
     memory: PeakMemory | None = None
-    memory_rank: int | None = None
-    """The rank that `memory` is that of: the one whose stage of the pipeline needs most. Null without a pipeline."""
     memory_bytes: int | None = None
     """Memory that a rank has."""
     fsdp_bytes: int | None = None
@@ -39,11 +35,15 @@ class Prediction:
     """Messages that a rank sends in a step."""
     message_bytes: int | None = None
     """Bytes of all these messages, counted as nccl-tests does."""
+    message_sums: tuple[MessageSum, ...] = ()
+    """The messages by phase, group and operation."""
     time: StepTime | None = None
     step_is_upper_bound: bool = False
     """Whether the step may hide more messages than the prediction knows, so that it takes at most that time."""
     notes: tuple[str, ...] = ()
     """Assumptions."""
+    doubts: tuple[str, ...] = ()
+    """Why the measured runs that give the computation may be wrong."""
 
     @property
     def fits(self) -> bool | None:
@@ -53,18 +53,19 @@ class Prediction:
 
     @property
     def throughput(self) -> float | None:
-        """Examples per second; of a script, whose batch is unknown, the batches of all ranks."""
+        """Examples per second; of a command, whose batch is unknown, the batches of all ranks."""
         step_s = None if self.time is None else self.time.step_s
         return (self.spec.global_batch or self.spec.world_size) / step_s if step_s else None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, *, messages: bool = False) -> dict[str, Any]:
+        """`messages`: with `message_sums`."""
         spec, time = self.spec, self.time
         return {
             "case_name": spec.case_name,
             "strategy": spec.strategy,
             "scaling": spec.scaling,
             "device_type": spec.device_type,
-            "precision": None if spec.runs_a_script else spec.train.precision,
+            "precision": None if spec.runs_a_command else spec.train.precision,
             "world_size": spec.world_size,
             "nodes": spec.nodes,
             "ranks_per_node": spec.ranks_per_node,
@@ -74,18 +75,19 @@ class Prediction:
             "parameters": self.parameters,
             "memory_per_rank_bytes": self.memory
             and {**dataclasses.asdict(self.memory), "total": self.memory.total},
-            "memory_rank": self.memory_rank,
             "memory_bytes": self.memory_bytes,
             "fits": self.fits,
             "fsdp_would_take_bytes": self.fsdp_bytes,
             "messages": self.messages,
             "message_bytes": self.message_bytes,
+            **({"message_sums": list(map(dataclasses.asdict, self.message_sums))} if messages else {}),
             **({} if time is None else dataclasses.asdict(time)),
             "step_s": time and time.step_s,
             "examples_per_s": self.throughput if spec.global_batch else None,
             "step_is_upper_bound": self.step_is_upper_bound,
             "computing": time and time.computing,
             "notes": self.notes,
+            "doubts": self.doubts,
             "problem": self.problem,
         }
 
@@ -122,32 +124,22 @@ def predictions(
 
 def _predicted(specs: Sequence[RunSpec], machine: Machine, timeout_s: float) -> list[Prediction]:
     counts_flops = any(machine.flops_per_s(spec) is not None for spec in specs)
-    asked = [[(spec, rank) for rank in stage_ranks(spec)] for spec in specs]
-    every = [one for each in asked for one in each]
-    found = iter(shadows(every, counts_flops=counts_flops, timeout_s=timeout_s))
-    predicted = []
-    for spec, each in zip(specs, asked, strict=True):
-        stages = [next(found) for _ in each]
-        problem = next((str(one) for one in stages if isinstance(one, InputError)), None)
-        made = [one for one in stages if isinstance(one, Shadow)]
-        predicted.append(
-            predict(spec, made, machine) if problem is None else Prediction(spec=spec, problem=problem)
-        )
-    return predicted
+    found = shadows([(spec, 0) for spec in specs], counts_flops=counts_flops, timeout_s=timeout_s)
+    return [
+        predict(spec, one, machine) if isinstance(one, Shadow) else Prediction(spec=spec, problem=str(one))
+        for spec, one in zip(specs, found, strict=True)
+    ]
 
 
-def predict(spec: RunSpec, stages: Sequence[Shadow], machine: Machine) -> Prediction:
-    """From a shadow of rank 0, or with a pipeline one of each stage. A script's optimizer is taken to be as slow as on
-    one rank."""
-    shadowed, largest = stages[0], max(stages, key=lambda one: one.memory.total)
+def predict(spec: RunSpec, shadowed: Shadow, machine: Machine) -> Prediction:
+    """From a shadow of rank 0. A command's optimizer is taken to be as slow as on one rank."""
     fabric = machine.fabric(spec)
-    sent = [one for one in shadowed.messages if one.group_size > 1]  # a group of one rank needs no network
+    sent = shadowed.sent
     each = [
         None if fabric is None else fabric.sending(one.op, one.message_bytes, recorded_group(one))
         for one in sent
     ]
     communication_s = total(None if one is None else one.seconds for one in each)
-    pipeline = None if shadowed.stages is None else layout_of(spec)
     share = shadowed.parameters / shadowed.model_parameters if shadowed.model_parameters else 1.0
     phases = machine.phases(spec, shadowed.flops_per_example, share=share)
     problem = None
@@ -157,39 +149,31 @@ def predict(spec: RunSpec, stages: Sequence[Shadow], machine: Machine) -> Predic
         # only the first: a network without any timing is reported once, above all tables
         unknown = sent[each.index(None)]
         problem = fabric.problem(unknown.op, recorded_group(unknown))
-    elif phases is None and machine.flops_per_s(spec) is not None and not spec.runs_a_script:
+    elif phases is None and machine.flops_per_s(spec) is not None and not spec.runs_a_command:
         problem = f"the FLOPs of the model cannot be counted ({shadowed.flops_problem}): measure one rank"
     time = StepTime(communication_s=communication_s, computation_s=None)
     if phases is not None and problem is None:
-        cores = machine.cores(spec)
-        if pipeline is None:
-            step = stretches(spec, sent, phases)
-            time = step_time(step, communication_s, fabric, cores)
-        else:
-            time = pipeline_time(spec, pipeline, sent, phases, communication_s, fabric, cores)
+        step = stretches(spec, sent, phases)
+        time = step_time(step, communication_s, fabric, machine.cores(spec))
     return Prediction(
         spec=spec,
         problem=problem,
         parameters=shadowed.model_parameters,
-        memory=largest.memory,
-        memory_rank=largest.rank if len(stages) > 1 else None,
+        memory=shadowed.memory,
         memory_bytes=machine.memory_bytes(spec),
         messages=len(sent),
         message_bytes=total_bytes(sent),
+        message_sums=shadowed.sums(),
         time=time,
         step_is_upper_bound=bool(sent) and _may_hide_more(spec),
         notes=shadowed.notes,
+        doubts=() if time.step_s is None else machine.doubts(spec),
     )
 
 
 def _may_hide_more(spec: RunSpec) -> bool:
     """Whether the rank may hide messages behind computation, and its shadow, which is on a CPU, did not."""
-    if spec.device_type == "cpu":
-        return False
-    layout = layout_of(spec) if not spec.runs_a_script else None
-    if layout is None:  # a script, or a strategy from elsewhere
-        return spec.strategy not in ("ddp", "fsdp", "fsdp1")
-    return layout.async_tp or (layout.pp > 1 and layout.dp_replicate * layout.sharding > 1)
+    return spec.device_type != "cpu" and spec.strategy not in ("ddp", "fsdp", "fsdp1", "tp", "mesh")
 
 
 def _as_fsdp(spec: RunSpec) -> RunSpec:

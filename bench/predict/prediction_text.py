@@ -1,4 +1,4 @@
-"""Predictions as text: one table per case, and sentences on whether it fits and on speedups."""
+"""Predictions as text: one table per case, sentences on whether it fits and on speedups, and perhaps the messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import fields
 from itertools import groupby
 
 from bench.common.byte_sizes import size_text, three_digits, unit_for
-from bench.common.custom_part import label
+from bench.common.custom_file import label
 from bench.common.terminal import aligned
 from bench.predict.predict import Prediction
 from bench.shadow.records import PeakMemory
@@ -15,24 +15,24 @@ from bench.shadow.records import PeakMemory
 _KINDS = tuple(one.name for one in fields(PeakMemory))
 
 
-def lines(predictions: Sequence[Prediction]) -> list[str]:
-    """A table and a sentence for each case, in the order given."""
+def lines(predictions: Sequence[Prediction], *, messages: bool = False) -> list[str]:
+    """A table and a sentence for each case, in the order given. `messages`: with a table of messages for each size."""
     found: list[str] = []
     for _, one_case in groupby(predictions, key=lambda one: one.spec.case_name):
         sizes = list(one_case)
         spec = sizes[0].spec
         head = f"{spec.case_name}: {label(spec.strategy)} on {spec.device_type}"
-        if not spec.runs_a_script:  # a script alone knows its precision
+        if not spec.runs_a_command:  # a command alone knows its precision
             head += f", {spec.train.precision}"
         if sizes[0].parameters is not None:
             head += f", {sizes[0].parameters:,} parameters"
         known = [one for one in sizes if one.memory is not None]
         found += [head, *(_table(known) if known else []), *_problems(sizes)]
         found += dict.fromkeys(f"assumed: {note}" for one in sizes for note in one.notes)
-        found += _stages(known)
         if known:
             found.append(_fitting(known))
         found += _speedups(sizes)
+        found += [line for one in known for line in _messages(one)] if messages else []
         found.append("")
     return found[:-1]
 
@@ -78,15 +78,6 @@ def _problems(sizes: list[Prediction]) -> list[str]:
     return [f"{', '.join(ranks)} rank{'s' * (ranks != ['1'])}: {text}" for text, ranks in found.items()]
 
 
-def _stages(sizes: list[Prediction]) -> list[str]:
-    """The rank that the memory of a pipeline is that of: stages differ."""
-    ranks = [str(one.memory_rank) for one in sizes if one.memory_rank is not None]
-    if not ranks:
-        return []
-    which = f"rank {ranks[0]}" if len(set(ranks)) == 1 else f"ranks {', '.join(ranks)}"
-    return [f"the memory is that of {which}, whose stage needs most"]
-
-
 def _fitting(sizes: list[Prediction]) -> str:
     """A sentence on the first size that does not fit; if all fit, on the last."""
     one = next((size for size in sizes if size.fits is False), sizes[-1])
@@ -110,14 +101,49 @@ def _speedups(sizes: list[Prediction]) -> list[str]:
         return []
     first, *others = timed
     assert first.throughput is not None
-    said = []
+    said, cautions = [], []
     for one in others:
         assert one.throughput is not None
         speedup = one.throughput / first.throughput
         efficiency = speedup * first.spec.world_size / one.spec.world_size
         known = f"{three_digits(speedup)} on {one.spec.world_text} (efficiency {100 * efficiency:.0f} %)"
         said.append(_bound("at least", one, known))
-    return [f"speedup over {_of_ranks(first)}: {', '.join(said)}"]
+        if round(100 * efficiency) > 100:
+            cautions.append(f"above 100 % on {one.spec.world_text} because {_why_superlinear(first, one)}")
+    cautions += dict.fromkeys(doubt for one in timed for doubt in one.doubts)
+    return [
+        f"speedup over {_of_ranks(first)}: {', '.join(said)}",
+        *([f"not certain: {'; '.join(cautions)}"] if cautions else []),
+    ]
+
+
+def _why_superlinear(first: Prediction, one: Prediction) -> str:
+    """The reason why a rank computes in less than its share of the time."""
+    there, here = first.spec.batch_per_rank, one.spec.batch_per_rank
+    if here == there:
+        return "a rank updates only its shard of the parameters"
+    return f"one rank took less than its share of the time for {here:,} of {there:,} examples"
+
+
+def _messages(one: Prediction) -> list[str]:
+    """The messages of a step at one size."""
+    sums = one.message_sums
+    if not sums:
+        return [f"{_of_ranks(one)}: a step sends no messages"]
+    rows = [
+        [
+            each.phase,
+            each.group,
+            each.op,
+            f"{each.group_size:,}",
+            f"{each.group_nodes:,}",
+            f"{each.messages:,}",
+            size_text(each.message_bytes),
+        ]
+        for each in sums
+    ]
+    heads = ["phase", "group", "operation", "ranks", "nodes", "messages", "bytes"]
+    return [f"{_of_ranks(one)}: messages of a step", *aligned([heads, *rows], left=3)]
 
 
 def _of_ranks(one: Prediction) -> str:

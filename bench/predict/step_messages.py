@@ -59,7 +59,7 @@ def _stretch_message(one: ShadowMessage, before: ShadowMessage | None) -> Stretc
 
 def _shards_on_gpus(spec: RunSpec) -> bool:
     """Whether torch's FSDP sends messages on streams of its own."""
-    return spec.device_type == "cuda" and spec.strategy in ("fsdp", "fsdp1", "mesh", "ep")
+    return spec.device_type == "cuda" and spec.strategy in ("fsdp", "fsdp1", "mesh")
 
 
 def _on_own_stream(sent: Sequence[StretchMessage], phase: str) -> list[StretchMessage]:

@@ -1,18 +1,18 @@
-"""Simulates a step event by event: from pieces of work that wait for each other to the time at which each begins and
-ends.
+"""Simulates a rank's step event by event: from pieces of work that wait for each other to the time at which each begins
+and ends.
 
-The computation of a rank is a queue, and so are the messages of a group: their works run one after the other, in the
-order given. A work begins once the one before it in its queue has ended, and all works that it waits for.
+Computation is a queue, and so are the messages of a group: their works run one after the other, in the order given. A
+work begins once the one before it in its queue has ended, and all works that it waits for.
 
-The works of a rank that run at the same time share its CPU cores: each gets as much as it can use, or an equal share of
-what the others leave. A work that gets half of the cores that it can use takes twice as long.
+Works that run at the same time share the rank's CPU cores: each gets as much as it can use, or an equal share of what
+the others leave. A work that gets half of the cores that it can use takes twice as long.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -23,8 +23,7 @@ class Computation:
     name: str
     """Unique in a step."""
     seconds: float
-    """While nothing else runs on its rank."""
-    rank: int = 0
+    """While nothing else runs."""
     cores: float = 0.0
     """CPU cores that it keeps busy; 0 on a GPU."""
     after: tuple[str, ...]
@@ -32,7 +31,7 @@ class Computation:
 
     @property
     def queue(self) -> str:
-        return f"computation of rank {self.rank}"
+        return "computation"
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """A collective operation, or a message from one rank to another."""
+    """A collective operation, or a message to or from another rank."""
 
     name: str
     """Unique in a step."""
@@ -56,13 +55,11 @@ class Message:
     """As nccl-tests counts them."""
     group: Group
     """Messages of a group are sent in order."""
-    rank: int = 0
-    """The rank that sends it, with its cores."""
     after: tuple[str, ...] = ()
 
     @property
     def queue(self) -> str:
-        return f"messages of {self.group.name} on rank {self.rank}"
+        return f"messages of {self.group.name}"
 
 
 Work = Computation | Message
@@ -70,7 +67,7 @@ Work = Computation | Message
 
 @dataclass(frozen=True, kw_only=True)
 class Sending:
-    """Time of a message while nothing else runs on its rank."""
+    """Time of a message while nothing else runs."""
 
     seconds: float
     cores: float = 0.0
@@ -89,7 +86,6 @@ class Span:
 class Timeline:
     """When each work of a step runs."""
 
-    works: tuple[Work, ...]
     spans: Mapping[str, Span]
     """By the work's name."""
 
@@ -97,26 +93,11 @@ class Timeline:
     def step_s(self) -> float:
         return max((span.end_s for span in self.spans.values()), default=0.0)
 
-    def computing_s(self, rank: int = 0) -> float:
-        """Seconds in which the rank computes."""
-        return _length(self._of(rank, Computation))
-
-    def exposed_s(self, rank: int = 0) -> float:
-        """Seconds in which a message of the rank is on its way, and the rank computes nothing."""
-        return _length([*self._of(rank, Message), *self._of(rank, Computation)]) - self.computing_s(rank)
-
-    def idle_s(self, rank: int = 0) -> float:
-        """Seconds in which the rank neither computes nor sends: it waits for other ranks."""
-        return self.step_s - self.computing_s(rank) - self.exposed_s(rank)
-
-    def _of(self, rank: int, kind: type[Work]) -> list[Span]:
-        return [self.spans[work.name] for work in self.works if work.rank == rank and isinstance(work, kind)]
-
 
 def simulate(
     works: Sequence[Work], sending: Callable[[Message], Sending], cores: float = math.inf
 ) -> Timeline:
-    """`cores`: CPU cores of each rank. Raises ValueError if works wait for each other in a circle, or for one that does
+    """`cores`: CPU cores of the rank. Raises ValueError if works wait for each other in a circle, or for one that does
     not exist."""
     by_name = {work.name: work for work in works}
     if len(by_name) < len(works):
@@ -137,7 +118,7 @@ def simulate(
         if not left_s:
             stuck = next(work for work in works if work.name not in spans)
             raise ValueError(f"{stuck.name} cannot begin: it waits for {', '.join(stuck.after)}")
-        speeds = _speeds([(by_name[name].rank, name, needs[name].cores) for name in left_s], cores)
+        speeds = _speeds({name: needs[name].cores for name in left_s}, cores)
         lasting = {name: seconds / speeds[name] for name, seconds in left_s.items()}
         passed = min(lasting.values())
         now += passed
@@ -147,28 +128,15 @@ def simulate(
                 del left_s[name]
                 spans[name] = Span(started[name], now)
                 queues[by_name[name].queue].popleft()
-    return Timeline(works=tuple(works), spans=spans)
+    return Timeline(spans=spans)
 
 
-def _speeds(running: Iterable[tuple[int, str, float]], cores: float) -> dict[str, float]:
-    """Share of its full speed at which each running work proceeds. `running`: rank, name and cores of each."""
+def _speeds(wanted: Mapping[str, float], cores: float) -> dict[str, float]:
+    """Share of its full speed at which each running work proceeds. `wanted`: the cores that each can use."""
     found: dict[str, float] = {}
-    by_rank: dict[int, list[tuple[float, str]]] = defaultdict(list)
-    for rank, name, wanted in running:
-        by_rank[rank].append((wanted, name))
-    for works in by_rank.values():
-        free = cores
-        for index, (wanted, name) in enumerate(sorted(works)):
-            given = min(wanted, free / (len(works) - index))
-            found[name] = given / wanted if wanted else 1.0
-            free -= given
+    free = cores
+    for index, name in enumerate(sorted(wanted, key=lambda one: (wanted[one], one))):
+        given = min(wanted[name], free / (len(wanted) - index))
+        found[name] = given / wanted[name] if wanted[name] else 1.0
+        free -= given
     return found
-
-
-def _length(spans: Iterable[Span]) -> float:
-    """Seconds covered by at least one of the spans."""
-    covered = reached = 0.0
-    for span in sorted(spans, key=lambda one: one.start_s):
-        covered += max(0.0, span.end_s - max(reached, span.start_s))
-        reached = max(reached, span.end_s)
-    return covered

@@ -145,28 +145,6 @@ PARQUET_TABLES: dict[str, dict[str, Column]] = {
         "communication_ns": _BIGINT,
         "exposed_communication_ns": _BIGINT,
     },
-    "profile_replays": {
-        "step": _KEY,
-        "step_ns": _BIGINT,
-        "replayed_ns": _BIGINT,
-        "even_ns": _BIGINT,
-        "without_slowest_ns": _BIGINT,
-        "slowest": _TEXT,
-    },
-    "named_losses": {
-        "rank": _KEY,
-        "node": _INTEGER,
-        "step": _KEY,
-        "name": _TEXT_KEY,
-        "loss": _DOUBLE,
-    },
-    "pipeline_steps": {
-        "rank": _KEY,
-        "node": _INTEGER,
-        "step": _KEY,
-        "pipeline_ns": replace(_BIGINT, required=True),
-        "idle_ns": replace(_BIGINT, required=True),
-    },
     "wire_steps": {
         "rank": _KEY,
         "node": _INTEGER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
-from bench.records.vocabulary import Positive, Seconds, Sharding, Size, Status, UtcTime, Whole
+from bench.records.vocabulary import Positive, Seconds, Size, Status, UtcTime, Whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,19 +43,19 @@ class RunOutcome:
     same_batch: bool | None = None
     """Whether all ranks had the same first batch; null for one rank, or one group of ranks that shares its batch."""
     ranks_train: Literal["one model", "independent copies"] | None = None
-    """Whether the ranks of a script combine their gradients; null for one rank, for other workloads, and if unknown."""
+    """Whether the ranks of a command combine their gradients; null for one rank, other workloads, and if unknown."""
     recorded_by: str | None = None
-    """How the probe obtained each figure of a script, as JSON; null for other workloads."""
+    """How the probe obtained each figure of a command, as JSON; null for other workloads."""
     profile_problem: str | None = None
     """Why a rank has no rows of profiled steps although steps were profiled."""
+    ranks_ended: Whole | None = None
+    """Ranks that did not end after they had stored all of their rows, and were ended. Their rows are complete."""
     flops_per_step: float | None = None
     """FLOPs of one optimizer step over all ranks."""
     flops_note: str | None = None
     """Why FLOPs were not counted."""
     dataset_size: Size | None = None
     data_source: str | None = None
-    sharding: Sharding | None = None
-    """Who shards the stream that the suite names; null without one."""
     memory_before_bytes: Size | None = None
     steps_completed: Whole | None = None
     """The smallest number over all ranks, including warm-up."""

@@ -7,12 +7,25 @@ Pydantic is not used here: a forked rank must not spend time on validating again
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
-from bench.records.vocabulary import SCRIPT, Axis, Count, DeviceType, Scaling, Whole
+from bench.records.vocabulary import (
+    COMMAND,
+    NOT_IN_SETTINGS,
+    Axis,
+    Count,
+    DeviceType,
+    Scaling,
+    Whole,
+    case_named,
+    strategy_named,
+)
 
 Precision = Literal["fp32", "tf32", "bf16", "fp16"]
 Recomputed = Literal[False, True, "keep_attention", "keep_matmuls"]
@@ -31,10 +44,7 @@ class DataSpec:
     """Source of the examples, and how they are loaded."""
 
     source: Annotated[str, MinLen(1)] = "synthetic"
-    """`synthetic`, a real source that the workload names (mnist_cnn: `digits`, `mnist`), or your own loader, as in
-    `./my_data.py:loader`."""
-    source_options: dict[str, Any] = field(default_factory=dict)
-    """Arguments of your own loader, as in `{files: "shards/*.tar"}`."""
+    """`synthetic`, or a real source that the workload names (mnist_cnn: `digits`, `mnist`)."""
     workers: Annotated[int, Ge(0), Le(256)] = 0
     """Loader processes per rank; 0 loads in the rank's own process."""
     pin_memory: bool = True
@@ -55,9 +65,8 @@ class TrainSpec:
     """Compute the products of the blocks' linear layers in float8, each tensor scaled by its largest element. Only with
     bf16, on a GPU of compute capability 8.9 or more. A CPU can only try it: its products take hundreds of times as
     long."""
-    optimizer: Literal["adamw", "adam", "sgd"] | str = "adamw"
-    """`adamw`, `adam`, `sgd`, another class of torch.optim, as in `RMSprop`, or your own function, as in
-    `./my_optimizer.py:make`."""
+    optimizer: Literal["adamw", "adam", "sgd"] = "adamw"
+    """torch's AdamW, Adam or SGD."""
     optimizer_options: dict[str, Any] = field(default_factory=dict)
     """Further arguments of the optimizer, as in `{betas: [0.9, 0.95]}`."""
     fused_optimizer: bool = False
@@ -68,15 +77,13 @@ class TrainSpec:
     """null is torch's default: 0.01 for adamw, 0 for adam and sgd."""
     learning_rate: Annotated[float, Gt(0)] = 1e-3
     """Peak learning rate."""
-    lr_schedule: Literal["constant", "linear_warmup", "linear", "cosine"] | str = "constant"
+    lr_schedule: Literal["constant", "linear_warmup", "linear", "cosine", "MultiStepLR"] = "constant"
     """`linear_warmup` rises over warmup_steps and stays; `linear` and `cosine` rise, then fall to 0 at total_steps.
-    Also a class of torch.optim.lr_scheduler, as in `OneCycleLR`, or your own function, as in `./my_optimizer.py:rates`.
-    """
+    `MultiStepLR` is torch's."""
     lr_schedule_options: dict[str, Any] = field(default_factory=dict)
-    """Arguments of a schedule that is torch's or your own, as in `{max_lr: 0.01, total_steps: 100}`. For torch's,
-    `run` is the number of optimizer steps of the run, and `3 epochs` the number in three epochs."""
+    """Arguments of MultiStepLR, as in `{milestones: [30, 60]}`, in optimizer steps."""
     warmup_steps: Annotated[int, Ge(0)] = 0
-    """Optimizer steps over which the learning rate rises; not for `constant`."""
+    """Optimizer steps over which the learning rate rises; not for `constant` and `MultiStepLR`."""
     total_steps: Annotated[int, Ge(1)] | None = None
     """Optimizer steps at which `linear` and `cosine` reach zero; null: all warm-up and measured steps of the run."""
     accumulate: Annotated[int, Ge(1), Le(MOST_MICRO_BATCHES)] = 1
@@ -233,9 +240,9 @@ class RunSpec:
     """Keep the Chrome trace of the profiled steps."""
 
     @property
-    def runs_a_script(self) -> bool:
+    def runs_a_command(self) -> bool:
         """Whether the ranks run a user's command; reads no file, because a stopped session may have lost its image."""
-        return self.workload == SCRIPT
+        return self.workload == COMMAND
 
     @property
     def world_text(self) -> str:
@@ -253,15 +260,11 @@ class RunSpec:
         return self.world_size // self.ranks_per_batch
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        """The names of all that can be a user's."""
-        return (self.workload, self.strategy, self.data.source, self.train.optimizer, self.train.lr_schedule)
-
-    @property
     def custom_files(self) -> list[str]:
         """Files of the user that the suite names, as in `FILE.py:CLASS`."""
-        scripts = [] if self.workload != SCRIPT else [self.workload_options["script"]]
-        return [*(part.rpartition(":")[0] for part in self.parts if ":" in part), *filter(None, scripts)]
+        scripts = [] if self.workload != COMMAND else [self.workload_options["script"]]
+        parts = (self.workload, self.strategy)
+        return [*(part.rpartition(":")[0] for part in parts if ":" in part), *filter(None, scripts)]
 
     @property
     def workload_with_data(self) -> dict[str, Any]:
@@ -270,7 +273,6 @@ class RunSpec:
             "workload": self.workload,
             "options": self.workload_options,
             "source": self.data.source,
-            "source_options": self.data.source_options,
             "data_root": self.data_root,
             "seed": self.seed,
         }
@@ -287,16 +289,70 @@ class RunSpec:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> RunSpec:
+        """Ignores keys of other versions."""
         measure = value["measure"]
         return cls(
-            **{
-                **value,
-                "data": DataSpec(**value["data"]),
-                "train": TrainSpec(**value["train"]),
-                "measure": MeasureSpec(**measure | {"wire": tuple(measure.get("wire", ()))}),
+            **_known(cls, value)
+            | {
+                "strategy": strategy_named(value["strategy"]),
+                "data": DataSpec(**_known(DataSpec, value["data"])),
+                "train": TrainSpec(**_known(TrainSpec, value["train"])),
+                "measure": MeasureSpec(
+                    **_known(MeasureSpec, measure) | {"wire": tuple(measure.get("wire", ()))}
+                ),
                 "find_batch": FindSpec(**find) if (find := value.get("find_batch")) else None,
             }
         )
+
+
+_SETTINGS = (
+    "workload", "workload_options", "data", "train", "strategy", "strategy_options", "scaling", "axis",
+    "batch_per_rank", "global_batch",
+)  # fmt: skip
+"""Settings that a run's training depends on, besides `measure`. `threads` is a key of the fingerprint of its own."""
+
+
+def settings_digest(spec: Mapping[str, Any]) -> str:
+    """Digest of the settings of a specification as JSON, in which the names of workload and strategy have no folder."""
+    measure = {key: value for key, value in spec["measure"].items() if key not in NOT_IN_SETTINGS}
+    settings = {name: spec.get(name) for name in _SETTINGS} | {"measure": measure}
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+
+
+_GONE: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
+    ("", "data", {"source_options": {}}),
+    ("transformer_lm", "workload_options", {"experts": None, "experts_per_token": 2, "balance": 0.01}),
+    (
+        "mesh",
+        "strategy_options",
+        {"async_tp": False, "cp": 1, "ep": 1, "pp": 1, "schedule": "1f1b", "stages_per_rank": None},
+    ),
+)
+"""Workload or strategy, part of a specification, and keys that it had in older sessions, each with its default."""
+
+
+def in_present_words(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored specification as this version would write it: without the defaults of keys that are gone."""
+    changed = dict(spec)
+    for name, part, defaults in _GONE:
+        value = spec.get(part)
+        if isinstance(value, dict) and name in ("", spec.get("workload"), spec.get("strategy")):
+            changed[part] = {
+                key: item
+                for key, item in value.items()
+                if key not in defaults or json.dumps(item) != json.dumps(defaults[key])
+            }
+    if isinstance(word := spec.get("strategy"), str):
+        changed["strategy"] = strategy_named(word)
+        for key in ("case_name", "baseline"):
+            if isinstance(case := spec.get(key), str):
+                changed[key] = case_named(case, word)
+    return changed
+
+
+def _known(record: type, value: dict[str, Any]) -> dict[str, Any]:
+    names = {one.name for one in dataclasses.fields(record)}
+    return {name: item for name, item in value.items() if name in names}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
 
 from bench.records.run_spec import PlannedRun
-from bench.records.vocabulary import SCHEMA_VERSION, Axis, RunOrder, Scaling, UtcTime, Whole
+from bench.records.vocabulary import (
+    COMMAND,
+    SCHEMA_VERSION,
+    Axis,
+    RunOrder,
+    Scaling,
+    UtcTime,
+    Whole,
+    strategy_named,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +52,7 @@ class PlanEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class SessionHead:
-    """One invocation of `bench suite`, or one import."""
+    """One invocation of `bench suite` or `bench run`, or one import."""
 
     session_id: str
     suite: str
@@ -72,3 +82,11 @@ class SessionHead:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def measured_by(head: Mapping[str, Any]) -> Literal["run", "suite"]:
+    """The command of `bench` that measures what a session.json holds, and resumes it. `bench run` began some older
+    sessions of suites."""
+    began = [*head.get("begun", []), head][0]["command"]
+    is_of_commands = all(strategy_named(run["strategy"]) == COMMAND for run in head["plan"])
+    return "run" if began[1:2] == ["run"] and is_of_commands else "suite"

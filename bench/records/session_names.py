@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 TAG = "tag:"
 HOW = "its id, the beginning of the id, tag:NAME, @latest, or @-1 for the one before"
-NONE_YET = "there is no session yet: `bench run smoke` measures one, `bench load` loads existing ones"
+NONE_YET = "there is no session yet: `bench suite smoke` measures one, `bench load` loads existing ones"
 _BY_AGE = re.compile(r"@(?:latest|-(?P<before>\d{1,9}))")
 _MOST_LISTED = 5
 _SIMILAR = 0.5

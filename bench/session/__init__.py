@@ -1,1 +1,1 @@
-"""One invocation of `bench suite`: its folder, its runs, its end."""
+"""One invocation of `bench suite` or `bench run`: its folder, its runs, its end."""

@@ -10,14 +10,14 @@ import secrets
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from bench.common.errors import InputError
 from bench.common.files import read_json, write_json
 from bench.plan.find_batch import measured
 from bench.records.run_outcome import RunOutcome
 from bench.records.run_spec import PlannedRun, RunSpec
-from bench.records.session_head import PlanEntry, SessionHead
+from bench.records.session_head import PlanEntry, SessionHead, measured_by
 from bench.session.recovery import BEGUN, LOCK, run_record, salvage
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,120}")
@@ -35,7 +35,7 @@ def new_session_id(suite: str) -> str:
 
 
 class SessionFolder:
-    """One folder below the results folder, written by one `bench suite` at a time."""
+    """One folder below the results folder, written by one `bench suite` or `bench run` at a time."""
 
     def __init__(self, results: Path, session_id: str) -> None:
         if not _NAME.fullmatch(session_id):
@@ -55,6 +55,11 @@ class SessionFolder:
         """A file that asks the session to stop once it exists; a batch script creates it on an early signal."""
         return self.path / "STOP"
 
+    @property
+    def measured_by(self) -> Literal["run", "suite"]:
+        """The command of `bench` that resumes the session."""
+        return measured_by(self.head())
+
     def refuse_an_import(self) -> None:
         """Raise InputError if the session was imported: it has no plan to run."""
         if self.exists and (imported := self.head().get("imported")):
@@ -62,6 +67,14 @@ class SessionFolder:
             raise InputError(
                 f"session {self.session_id} was imported from {names}: it has no runs to resume; `bench summary "
                 f"{self.session_id}` shows it, and a new --session measures again"
+            )
+
+    def refuse_another_kind(self, command: Literal["run", "suite"]) -> None:
+        """Raise InputError if another command of `bench` resumes the session."""
+        if (own := self.measured_by) != command:
+            kind = {"run": "a command", "suite": "a suite"}[own]
+            raise InputError(
+                f"session {self.session_id} is of {kind}: `bench {own} --resume {self.session_id}` continues it"
             )
 
     def lock(self) -> None:
@@ -75,7 +88,7 @@ class SessionFolder:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InputError(
-                f"session {self.session_id} is being written by another `bench suite`: "
+                f"session {self.session_id} is being written by another process: "
                 "wait for it, or choose a new --session"
             ) from None
 

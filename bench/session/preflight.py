@@ -19,7 +19,6 @@ from typing import Any
 from bench import strategies
 from bench.agent import timeout
 from bench.agent.fork_server import WarmServer
-from bench.common.custom_function import OPTIMIZER, SCHEDULE
 from bench.common.errors import InputError
 from bench.records.messages import Gpu
 from bench.records.run_spec import PlannedRun, RunSpec
@@ -30,21 +29,16 @@ _STACKS_S = 10.0
 """Time for a busy machine to write the stacks of a call that takes too long."""
 
 
-def check(server: WarmServer, plan: tuple[PlannedRun, ...], gpus: Sequence[Gpu]) -> None:
-    """Try these GPUs, if the plan needs any, and prepare every distinct workload of the plan once. Raises InputError
-    with all problems. A call that takes longer than a run may is the last one of them."""
+def check(server: WarmServer, plan: tuple[PlannedRun, ...], gpus: Sequence[Gpu]) -> tuple[PlannedRun, ...]:
+    """Try these GPUs, if the plan needs any, and prepare every distinct workload of the plan once. Returns the plan, in
+    which runs that the installed torch cannot do have a reason to be skipped. Raises InputError with all problems. A
+    call that takes longer than a run may is the last one of them."""
     jobs: dict[str, dict[str, Any]] = {}
     for run in plan:
         if run.skip_reason is None:
             job = question(run.spec)
-            # jobs that differ in nothing else are checked once
-            same = dict.fromkeys(("case_names", "seed", "global_batch", "timeout_s"))
-            alike = json.dumps({**job, **same}, sort_keys=True)
-            first = jobs.setdefault(alike, job)
+            first = jobs.setdefault(_kind(job), job)
             first["timeout_s"] = max(first["timeout_s"], job["timeout_s"])
-            # the smallest known batch has the most steps for a schedule to refuse; 0 is not known yet
-            known = [one["global_batch"] for one in (first, job) if one["global_batch"]]
-            first["global_batch"] = min(known, default=0)
             if run.spec.case_name not in first["case_names"]:
                 first["case_names"].append(run.spec.case_name)
     stacks = server.folder / "stacks"
@@ -55,19 +49,31 @@ def check(server: WarmServer, plan: tuple[PlannedRun, ...], gpus: Sequence[Gpu])
             "stacks": str(stacks),
         }
     )
-    problems = json.loads(server.ask("bench.train.preflight", asked, receive=partial(_receive, stacks)))
+    problems, skipped = json.loads(
+        server.ask("bench.train.preflight", asked, receive=partial(_receive, stacks))
+    )
     if problems:
         raise InputError("\n".join(problems))
+    kinds = list(jobs)
+    reasons = {kinds[place]: reason for place, reason in skipped}
+    return tuple(
+        replace(run, skip_reason=run.skip_reason or reasons.get(_kind(question(run.spec)))) for run in plan
+    )
 
 
-def check_scripts(plan: tuple[PlannedRun, ...]) -> None:
+def _kind(job: dict[str, Any]) -> str:
+    """Equal for jobs that are checked once: they differ in nothing else."""
+    return json.dumps({**job, **dict.fromkeys(("case_names", "seed", "timeout_s"))}, sort_keys=True)
+
+
+def check_commands(plan: tuple[PlannedRun, ...]) -> None:
     """The part of `check` that needs no server: whether the commands of the plan can start here. Raises InputError."""
-    from bench.train.script import obstacle
+    from bench.command.rank import obstacle
 
     found = {
         run.spec.case_name: reason
         for run in plan
-        if run.spec.runs_a_script and (reason := obstacle(run.spec.workload_options))
+        if run.spec.runs_a_command and (reason := obstacle(run.spec.workload_options))
     }
     if found:
         raise InputError("\n".join(f"case {name}: {reason}" for name, reason in found.items()))
@@ -82,26 +88,14 @@ def question(spec: RunSpec) -> dict[str, Any]:
         "strategy_options": spec.strategy_options,
         # a job of its own for each world size only if that matters
         "world_size": spec.world_size
-        if strategies.asks_of_workload(spec.strategy, spec.strategy_options)
+        if strategies.needs_tp_plan(spec.strategy, spec.strategy_options)
         else None,
         "device_type": spec.device_type,
         "train": dataclasses.asdict(replace(spec.train, accumulate=1, micro_batch=None)),
-        "global_batch": spec.global_batch,
-        "measure": _length(spec),
+        "wire": bool(spec.measure.wire) and spec.world_size > 1,
         "validate_every": spec.measure.validate_every,
-        "wire": bool(spec.measure.wire),
         "timeout_s": spec.measure.timeout_s,
     }
-
-
-def _length(spec: RunSpec) -> dict[str, Any]:
-    """The keys of `measure` that say how long the run is; constant unless a schedule or an own optimizer depends on it,
-    because jobs that are alike are checked once."""
-    train = spec.train
-    is_custom = OPTIMIZER.is_custom(train.optimizer) or SCHEDULE.is_custom(train.lr_schedule)
-    if not is_custom and not train.lr_schedule_options:
-        return {"warmup": 0, "steps": 1}
-    return {key: getattr(spec.measure, key) for key in ("warmup", "steps", "epochs")}
 
 
 def _receive(stacks: Path, answer: Connection, pid: int) -> bytes:

@@ -16,12 +16,13 @@ from bench.common.errors import InputError
 from bench.common.files import copy_whole, raw_files, read_json, write_json
 from bench.records.run_outcome import RunOutcome
 from bench.records.run_spec import RunSpec
+from bench.records.session_head import measured_by
 from bench.records.vocabulary import SCHEMA_VERSION
 
 BEGUN = "begun.json"
 """In a run's folder from its begin until its run.json exists."""
 LOCK = ".lock"
-"""Lock file, held by the `bench suite` that writes the session."""
+"""Lock file, held by the process that writes the session."""
 SCRATCH_PREFIX = "bench-"
 """Name prefix of an agent's folder in the node's temporary folder."""
 _OWNER = "session"
@@ -79,15 +80,23 @@ def salvage(folder: Path) -> bool:
 def begun_and_never_ended(results: Path) -> list[str]:
     """Runs without run.json in sessions that no process writes, a line each with the remedy."""
     return [
-        f"{path.parent}: begun and never ended: `bench suite --resume {path.parent.parent.name}` keeps its rows"
+        f"{path.parent}: begun and never ended: `bench {_resume(path.parent.parent)}` keeps its rows"
         for path in sorted(results.glob(f"*/*/{BEGUN}"))
         if not (path.parent / "run.json").exists() and not is_written(path.parent.parent)
     ]
 
 
+def _resume(session: Path) -> str:
+    try:
+        command = measured_by(read_json(session / "session.json"))
+    except (OSError, ValueError, KeyError, TypeError):  # the load says so
+        command = "suite"
+    return f"{command} --resume {session.name}"
+
+
 def is_written(session: Path) -> bool:
-    """Whether a `bench suite` holds the session's lock."""
-    if not (session / LOCK).exists():
+    """Whether a process holds the session's lock."""
+    if not (session / LOCK).is_file():  # a pipe would block
         return False
     with (session / LOCK).open("rb") as lock:
         try:

@@ -1,4 +1,4 @@
-"""How a session ended, read from its files: for the exit code and the last lines of `bench suite`."""
+"""How a session ended, read from its files: for the exit code and the last lines of `bench suite` and `bench run`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from bench.common import paths
 from bench.common.files import read_json
@@ -25,6 +26,8 @@ class SessionResult:
 
     session_id: str
     folder: Path
+    measured_by: Literal["run", "suite"]
+    """The command of `bench` that resumes it."""
     statuses: dict[str, int]
     """Number of measured runs by status; runs that never began count as `not run`."""
     failed_probes: int = 0
@@ -40,7 +43,9 @@ class SessionResult:
 
     @property
     def resume_command(self) -> str:
-        return self.command("suite", "--resume", self.session_id, "--results", str(self.folder.parent))
+        return self.command(
+            self.measured_by, "--resume", self.session_id, "--results", str(self.folder.parent)
+        )
 
     @staticmethod
     def command(*arguments: str) -> str:
@@ -62,6 +67,7 @@ def read_result(session: SessionFolder, plan: tuple[PlannedRun, ...]) -> Session
     return SessionResult(
         session_id=session.session_id,
         folder=session.path,
+        measured_by=session.measured_by,
         statuses=dict(Counter(outcome.status if outcome else "not run" for outcome in outcomes)),
         failed_probes=sum(outcome is not None and outcome.status in _FAILED for outcome in probes),
         left_for_time=sum(outcome is not None and outcome.skipped_for == "time" for outcome in outcomes),

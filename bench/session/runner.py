@@ -7,26 +7,27 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 from bench import strategies
 from bench.agent.fork_server import WarmServer
-from bench.agent.run import OF_THE_SLOWEST, Agent, UnstoredError, largest, profile_problem
+from bench.agent.run import OF_THE_SLOWEST, Agent, UnstoredError, largest
 from bench.cluster.agents import Agents
 from bench.cluster.gather import Gathered
+from bench.command import facts as command_facts
 from bench.common import unreadable_image
-from bench.common.custom_part import label
 from bench.common.errors import OF_THE_MACHINE, InputError
 from bench.machine import user_code
 from bench.machine.cgroup import share_bytes
 from bench.machine.fingerprint import fingerprint
 from bench.machine.user_code import UserCode
+from bench.measure.profile.profiled_step import first_problem
 from bench.plan.find_batch import measured, pending_sizes
 from bench.plan.plan import in_running_order, most_runs
 from bench.records.messages import Report
 from bench.records.run_outcome import RunOutcome
 from bench.records.run_spec import PlannedRun, RunSpec
-from bench.session import script_facts
 from bench.session.batch_search import BatchSearch
 from bench.session.count_flops import Flops, FlopsCounter
 from bench.session.folder import SessionFolder, utc_now
@@ -91,8 +92,8 @@ class Runner:
         self._flops = FlopsCounter(server, stop)
         self._trains_a_model: dict[str, bool] = {}
         """By strategy. Looked up before the first run: a stopped session may not be able to import a strategy."""
-        self._user_code: dict[tuple[str, ...], list[UserCode]] = {}
-        """By the run's parts and files. Looked up once, because git may take seconds in a large repository."""
+        self._user_code: dict[tuple[Path, ...], UserCode] = {}
+        """By the run's files. Looked up once, because git may take seconds in a large repository."""
         self.found_facts: dict[str, str] = {}
         """Facts that no agent knew before the runs: NCCL's version, the transport by placement, and the repository of
         the user's code."""
@@ -102,7 +103,7 @@ class Runner:
     def run(self, plan: tuple[PlannedRun, ...]) -> None:
         """Search batches, run the plan, then add repeats round by round, until all is done or a stop is requested."""
         self._trains_a_model = {
-            name: strategies.lays_models(name) for name in {run.spec.strategy for run in plan}
+            name: strategies.load(name).trains for name in {run.spec.strategy for run in plan}
         }
         runs = measured(plan)
         self._display.session_begins(self._session.session_id, in_running_order(runs), most_runs(runs))
@@ -169,7 +170,7 @@ class Runner:
         skipped = self._skip(planned)
         if skipped is not None:
             outcome, rank_facts, nodes = skipped, dict[str, Any](), [self._gathered.own.node]
-            own = list[UserCode]()
+            own = None
         else:
             # before it runs: a node that is lost meanwhile still counts as a host
             nodes = self._agents.nodes(spec)
@@ -189,9 +190,9 @@ class Runner:
             outcome = replace(
                 self._outcome(spec, reports, rank_facts, flops), started_at=started_at, elapsed_s=elapsed_s
             )
-            if rank_facts["scripts"]:
-                spec = script_facts.with_the_batch(spec, rank_facts["scripts"])
-                outcome = replace(outcome, **script_facts.of_run(spec, rank_facts["scripts"]))
+            if rank_facts["commands"]:
+                spec = command_facts.with_the_batch(spec, rank_facts["commands"])
+                outcome = replace(outcome, **command_facts.of_run(spec, rank_facts["commands"]))
         facts = [self._gathered.facts[node] for node in nodes]
         self._session.write_run(spec, outcome, fingerprint(spec, facts, rank_facts, own))
         if not self._stop.terminal_gone:
@@ -213,15 +214,17 @@ class Runner:
             status="skipped", error=reason, skipped_for=skipped_for, started_at=utc_now(), elapsed_s=0.0
         )
 
-    def _code_of(self, spec: RunSpec) -> list[UserCode]:
-        key = (*spec.parts, *spec.custom_files)
-        if key not in self._user_code:
-            found = self._user_code[key] = user_code.of_run(spec)
-            self.found_facts |= user_code.merged(code.repository for code in found)
-        return self._user_code[key]
+    def _code_of(self, spec: RunSpec) -> UserCode | None:
+        files = tuple(map(Path, spec.custom_files))
+        if not files:
+            return None
+        if files not in self._user_code:
+            found = self._user_code[files] = user_code.of_files(files)
+            self.found_facts |= found.repository
+        return self._user_code[files]
 
     def _count_flops(self, spec: RunSpec) -> Flops:
-        if spec.runs_a_script:
+        if spec.runs_a_command:
             return Flops(per_step=None)
         new = not self._flops.is_known(spec)
         flops = self._flops.of(spec)
@@ -246,7 +249,7 @@ class Runner:
             failed_node=None if fault is None else fault.node,
             slurm_job_id=own_facts.get("SLURM_JOB_ID"),
             device_name=device_name,
-            data_source=label(spec.data.source) if self._trains_a_model[spec.strategy] else None,
+            data_source=spec.data.source if self._trains_a_model[spec.strategy] else None,
             setup_s=reports[0].setup_s,
             **{name: rank_facts.get(name) for name in (*_FACTS_OF_RANKS, *OF_THE_SLOWEST)},
             flops_per_step=flops.per_step,
@@ -259,8 +262,7 @@ class Runner:
 
 _FACTS_OF_RANKS = (
     "parameters", "units", "tokens_per_example", "couples_examples", "same_batch", "dataset_size",
-    "memory_before_bytes", "examples_per_step", "sharding", "metric",
-    "profile_problem",
+    "memory_before_bytes", "examples_per_step", "metric", "profile_problem", "ranks_ended",
 )  # fmt: skip
 """Fields of an outcome that only a rank can know."""
 
@@ -271,17 +273,22 @@ def _merged_facts(reports: list[Report]) -> dict[str, Any]:
     rank_facts: dict[str, Any] = next(iter(known), {})
     names = {name for report in reports for name in report.rank_facts.get("device_names", [])}
     slowest = {key: largest(report.rank_facts.get(key) for report in reports) for key in OF_THE_SLOWEST}
-    scripts = {
-        rank: facts for report in reports for rank, facts in report.rank_facts.get("scripts", {}).items()
+    commands = {
+        rank: facts for report in reports for rank, facts in report.rank_facts.get("commands", {}).items()
     }
-    joined = {"device_names": sorted(names), "scripts": scripts, "profile_problem": profile_problem(known)}
+    joined = {
+        "device_names": sorted(names),
+        "commands": commands,
+        "profile_problem": first_problem(known),
+        "ranks_ended": sum(facts["ranks_ended"] for facts in known) if known else None,
+    }
     return rank_facts | joined | slowest
 
 
 @contextmanager
 def _naming_the_remedy(session: SessionFolder) -> Iterator[None]:
     """If results can no longer be written the session ends, with the command that continues it."""
-    resume = f"`{BENCH} suite --resume {session.session_id}` here"
+    resume = f"`{BENCH} {session.measured_by} --resume {session.session_id}` here"
     try:
         yield
     except UnstoredError as error:

@@ -7,11 +7,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from bench.agent.fork_server import WarmServer
+from bench.agent.other_python import examine
 from bench.agent.placement import slot_warnings
 from bench.cluster.gather import Gathered, Gathering
+from bench.command.suite import Document
 from bench.common.errors import InputError
 from bench.common.paths import writable_results_folder
 from bench.common.tags import check_tags
@@ -35,7 +37,6 @@ from bench.session.time_left import TimeLeft
 from bench.slurm import allocation
 from bench.slurm.job import read_job
 from bench.suite.models import ResolvedSuite
-from bench.suite.of_command import Document
 from bench.suite.resolve import load_suite, resolve
 from bench.suite.selection import Selection
 
@@ -45,7 +46,7 @@ _BUSY_PERCENT = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class SessionOptions(Selection):
-    """The options of `bench run` by name: the selection of a suite, and where and how to run it."""
+    """The options of `bench suite` and `bench run` by name: the selection of a suite, and where and how to run it."""
 
     suite: str | None
     """NAME or FILE; null with `resume`."""
@@ -58,11 +59,16 @@ class SessionOptions(Selection):
     data_root: str | None
     session: str | None
     resume: str | None
+    """A session of the same kind, by `measured_by`."""
     tags: tuple[str, ...]
     run_order: RunOrder | None = None
     """Null: random."""
     document: Document | None = None
     """The suite of a command, in place of `suite`."""
+    measured_by: Literal["run", "suite"] = "suite"
+    """The command of `bench`: for a user's command, or for a suite."""
+    python: str | None = None
+    """The Python of the ranks; null: this one."""
     reserve: float | None = None
     """Seconds before the end of the allocation that no run may need."""
 
@@ -78,10 +84,11 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
 
     results = writable_results_folder(options.results)
     others = OtherProcesses([os.getpid()])
-    with Gathering(step, results, options.ranks_per_node) as gathering:
+    with Gathering(step, results, options.ranks_per_node, options.python) as gathering:
         if options.resume is not None:
             folder = SessionFolder(results, options.resume)
             folder.refuse_an_import()
+            folder.refuse_another_kind(options.measured_by)
             _refuse_options_of_a_plan(options)
             return resume(folder, gathering.wait(), TimeLeft.here(results, options.reserve))
         suite = _read_suite(options)  # its mistakes are reported before other agents are waited for
@@ -96,7 +103,7 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
             if suite.to_json() != begun["resolved"] or is_other_order:
                 raise InputError(
                     f"session {folder.session_id} was begun with another suite or other options: choose another "
-                    f"--session, or finish it as it was with --resume {folder.session_id}"
+                    f"--session, or finish it as it was with `bench {folder.measured_by} --resume {folder.session_id}`"
                 )
             return resume(folder, gathering.wait(), TimeLeft.here(results, options.reserve))
         gathered = gathering.wait()
@@ -106,11 +113,12 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
         if len(on_this_node) == 1:  # several agents of a node would warn of each other
             warn_of_other_work(others)
         time_left = TimeLeft.here(results, options.reserve)
-        server = _start_server(runs, gathered)
+        server, runs = _start_server(runs, gathered)
         folder.lock()
         if folder.exists:
             raise InputError(
-                f"session {folder.session_id} exists already: --resume {folder.session_id} continues it"
+                f"session {folder.session_id} exists already: `bench {folder.measured_by} --resume "
+                f"{folder.session_id}` continues it"
             )
         head = SessionHead(
             session_id=folder.session_id,
@@ -140,7 +148,7 @@ def resume(session: SessionFolder, gathered: Gathered, time_left: TimeLeft) -> S
         return read_result(session, runs)
     session.lock()
     runs = session.plan()  # another process may have held the lock, and changed the plan
-    server = _start_server(runs, gathered)
+    server, runs = _start_server(runs, gathered)
     session.replan(runs)  # plan.json and session.json agree again
     before = session.head()
     was = {"at": before["created_at"], "environment": before["environment"], "command": before["command"]}
@@ -153,6 +161,8 @@ def planned_runs(options: SessionOptions) -> tuple[tuple[PlannedRun, ...], Path]
 
     Raises InputError if nothing of it can run here."""
     slots, suite = detect(options.ranks_per_node), _read_suite(options)
+    if options.python is not None:
+        examine(options.python)
     results = writable_results_folder(options.results)
     if options.resume is not None:
         folder = SessionFolder(results, options.resume)
@@ -160,15 +170,14 @@ def planned_runs(options: SessionOptions) -> tuple[tuple[PlannedRun, ...], Path]
         folder = _new_folder(options, results, suite)
     runs = _plan(options, suite, slots, folder)
     _refuse_a_plan_of_skips(runs)
-    preflight.check_scripts(runs)
+    preflight.check_commands(runs)
     return runs, results
 
 
 def _read_suite(options: SessionOptions) -> ResolvedSuite:
     if options.document is not None:
         return resolve(options.document.root, Path("bench run"), options, name=options.document.name)
-    if options.suite is None:
-        raise InputError("name a suite, or a session with --resume; `bench list` shows the suites")
+    assert options.suite is not None, "the command line refuses it"
     suite = load_suite(options.suite, options)
     for note in suite.notes:
         tell(f"bench: {note}")
@@ -195,19 +204,30 @@ def _plan(
     )
 
 
-def _start_server(runs: tuple[PlannedRun, ...], gathered: Gathered) -> WarmServer:
-    """The process that ranks are forked from, after every workload of the plan was prepared in it once."""
+def _start_server(
+    runs: tuple[PlannedRun, ...], gathered: Gathered
+) -> tuple[WarmServer, tuple[PlannedRun, ...]]:
+    """The process that ranks are forked from, after every workload of the plan was prepared in it once, and the plan,
+    without the runs that its torch cannot do."""
     _refuse_a_plan_of_skips(runs)
     specs = [run.spec for run in runs if run.skip_reason is None]
-    loads_torch = not all(spec.runs_a_script for spec in specs)
+    loads_torch = not all(spec.runs_a_command for spec in specs)
     uses_gpus = any(spec.device_type == "cuda" for spec in specs)
     gathered.announce_begin(Begin(loads_torch=loads_torch, uses_gpus=uses_gpus))
     if loads_torch:
         sys.stderr.write("loading torch once for all runs ...\n")
-    server = WarmServer(loads_torch=loads_torch)
+    python = gathered.facts[gathered.own.node].get("ranks_python")
+    server = WarmServer(loads_torch=loads_torch, python=python)
     server.start()
-    preflight.check(server, runs, gathered.own.gpus)
-    return server
+    runs = preflight.check(server, runs, gathered.own.gpus)
+    _refuse_a_plan_of_skips(runs)
+    return server, runs
+
+
+def ranks_python(session: SessionFolder) -> str | None:
+    """The Python that the ranks of a session ran in, if it was another one."""
+    environment: dict[str, dict[str, str]] = session.head()["environment"]
+    return next((facts["ranks_python"] for facts in environment.values() if "ranks_python" in facts), None)
 
 
 def _machine(session: SessionFolder, gathered: Gathered) -> dict[str, Any]:

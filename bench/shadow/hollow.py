@@ -11,7 +11,7 @@ import mmap
 import os
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -19,15 +19,19 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 import torch
-from torch._C._distributed_c10d import _create_work_from_future
-from torch._ops import HigherOrderOperator, OpOverload
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_iter, tree_map_only
 
+from bench.common.torch_private import (
+    FakeTensor,
+    OpOverload,
+    TorchDispatchMode,
+    create_work_from_future,
+    item,
+    overflow_check,
+    schema_of,
+)
 from bench.measure import messages
-from bench.measure.messages import PLAIN, size_of, unwraps_first
+from bench.measure.messages import PLAIN, size_of, tensors_in, unwraps_first
 
 _NOT_THE_USERS = (f"{Path(torch.__file__).parent}/", f"{Path(__file__).parent}/", messages.__file__)
 """Folders and a file whose lines read no value for themselves."""
@@ -46,10 +50,8 @@ _SHARES_STORAGE = {
     _ATEN.resize_.default,
 }
 """Operations that touch no values and share or resize a storage, without saying so in their schema."""
-_ITEM = _ATEN._local_scalar_dense.default
-_READS = {_ITEM, _ATEN.equal.default, _ATEN.is_nonzero.default}
+_READS = {item, _ATEN.equal.default, _ATEN.is_nonzero.default}
 _READING_METHODS = {torch.Tensor.tolist, torch.Tensor.numpy, torch.Tensor.__array__}
-_OVERFLOW_CHECK = _ATEN._amp_foreach_non_finite_check_and_unscale_.default
 
 
 class ValueNeededError(BaseException):
@@ -61,12 +63,12 @@ class ValueNeededError(BaseException):
         """File and line of the read, outside torch; null if torch itself reads."""
         super().__init__(self.text())
 
-    def text(self, *, of_script: bool = False) -> str:
-        """The place, the read and the remedy. A script is not shadowed after its third step."""
+    def text(self, *, of_command: bool = False) -> str:
+        """The place, the read and the remedy. A command is not shadowed after its third step."""
         where = "torch" if self.place is None else f"{self.place[0]}, line {self.place[1]}"
         return (
             f"{where}: the code reads a value ({self.operation}), but a shadow rank has only shapes: remove it"
-            + ", or read after the third step only" * of_script
+            + ", or read after the third step only" * of_command
         )
 
 
@@ -105,12 +107,12 @@ class HollowStorages:
 
     def add(self, tensor: torch.Tensor) -> None:
         storage = storage_of(tensor)
-        key = storage._cdata
+        key = id(storage)  # the object lives as long as its memory
         if key not in self._living:
             self._living[key] = weakref.ref(storage, lambda _: self._living.pop(key, None))
 
     def __contains__(self, tensor: torch.Tensor) -> bool:
-        return storage_of(tensor)._cdata in self._living
+        return id(storage_of(tensor)) in self._living
 
 
 class Hollow(TorchDispatchMode):
@@ -152,11 +154,11 @@ class Hollow(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if isinstance(func, HigherOrderOperator):
+        if not isinstance(func, OpOverload):  # of higher order: it calls others
             return func(*args, **kwargs)
         if unwraps_first(types):
             return NotImplemented
-        tensors = list(_tensors((*args, *kwargs.values())))
+        tensors = list(tensors_in((*args, *kwargs.values())))
         if any(one.is_meta or isinstance(one, FakeTensor) for one in tensors):
             return func(*args, **kwargs)
         if kwargs.get("device") == _META:
@@ -165,7 +167,7 @@ class Hollow(TorchDispatchMode):
         if func in _READS or (
             torch.Tag.dynamic_output_shape in func.tags and not _is_a_selection(func, args)
         ):
-            if unknown and func is _ITEM and args[0].is_floating_point() and args[0] not in self._drawn:
+            if unknown and func is item and args[0].is_floating_point() and args[0] not in self._drawn:
                 return self._real_number(ValueNeededError(str(func)))
             if unknown:
                 self._needed(ValueNeededError(str(func)))
@@ -175,7 +177,7 @@ class Hollow(TorchDispatchMode):
         unknown = unknown or _draws(func) or _is_large(tensors)
         if func.namespace == "c10d":
             return self._collective(func, args, kwargs, unknown=unknown)
-        if func._schema.name in (
+        if schema_of(func).name in (
             "_c10d_functional::wait_tensor",
             "_c10d_functional::wait_tensors",
             "_c10d_functional::_wrap_tensor_autograd",
@@ -183,9 +185,8 @@ class Hollow(TorchDispatchMode):
             return args[0]
         made = self._operation(func, args, kwargs, tensors, unknown=unknown)
         if _draws(func):
-            for one in tree_iter(made):
-                if isinstance(one, torch.Tensor):
-                    self._drawn.add(one)
+            for one in tensors_in(made):
+                self._drawn.add(one)
         return made
 
     def _operation(
@@ -209,7 +210,7 @@ class Hollow(TorchDispatchMode):
         self._written(func, args, kwargs, written)
         outputs = results.made if isinstance(results.made, tuple) else (results.made,)
         found = tuple(
-            tree_map_only(torch.Tensor, partial(self._allocated, results, tensors), one)
+            mapped(partial(self._allocated, results, tensors), one)
             if alias is None
             else _argument(func, args, kwargs, alias)
             for one, alias in zip(outputs, returned, strict=True)
@@ -241,15 +242,15 @@ class Hollow(TorchDispatchMode):
     def _collective(self, func: OpOverload, args: Any, kwargs: Any, *, unknown: bool) -> Any:
         """The result of an operation of a process group, as if all ranks had taken part. The first argument is what it
         writes, or sends."""
-        outputs = [one for one in tree_iter(args[0]) if isinstance(one, torch.Tensor)]
+        outputs = list(tensors_in(args[0]))
         if not unknown:
             func(*args, **kwargs)  # the fake group gives every rank this rank's values
-        elif func._schema.name != "c10d::send":
+        elif schema_of(func).name != "c10d::send":
             self._all_unknown(outputs)
         future: torch.futures.Future[Any] = torch.futures.Future()
         future.set_result(outputs)
-        work = _create_work_from_future(future).boxed()
-        return work if len(func._schema.returns) == 1 else (args[0], work)
+        work = create_work_from_future(future).boxed()
+        return work if len(schema_of(func).returns) == 1 else (args[0], work)
 
     def _allocated(self, results: _Results, tensors: list[torch.Tensor], shape: torch.Tensor) -> torch.Tensor:
         origin = results.origin_of(shape)
@@ -264,14 +265,13 @@ class Hollow(TorchDispatchMode):
 
     def _written(self, func: OpOverload, args: Any, kwargs: Any, names: tuple[str, ...]) -> None:
         for name in names:
-            if func is _OVERFLOW_CHECK and name == "found_inf":
+            if func is overflow_check and name == "found_inf":
                 continue  # no gradient overflows
             self._all_unknown(_argument(func, args, kwargs, name))
 
     def _all_unknown(self, made: Any) -> None:
-        for one in tree_iter(made):
-            if isinstance(one, torch.Tensor):
-                self._hollow.add(one)
+        for one in tensors_in(made):
+            self._hollow.add(one)
 
 
 def _memory(shape: torch.Tensor) -> torch.Tensor:
@@ -300,7 +300,7 @@ class _ReadingMethods(TorchFunctionMode):
 
 def _is_a_selection(func: OpOverload, args: Any) -> bool:
     """Whether it is an index by numbers, whose result has the shape of the numbers; a boolean mask must be read."""
-    is_index = func._schema.name.startswith(("aten::index", "aten::_unsafe_index"))
+    is_index = schema_of(func).name.startswith(("aten::index", "aten::_unsafe_index"))
     return is_index and not any(one is not None and one.dtype in (torch.bool, torch.uint8) for one in args[1])
 
 
@@ -322,10 +322,10 @@ class _Shapes:
         """Each tensor among the arguments, in their order."""
 
     def of(self, arguments: Any) -> Any:
-        return tree_map_only(torch.Tensor, self._on_meta, arguments)
+        return mapped(self._on_meta, arguments)
 
     def of_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
-        shapes: dict[str, Any] = self.of(keywords)
+        shapes = {name: self.of(one) for name, one in keywords.items()}
         if "device" in shapes:
             shapes["device"] = torch.device("meta")
             shapes.pop("pin_memory", None)
@@ -342,23 +342,24 @@ class _Results:
 
     def __init__(self, made: Any, shapes: _Shapes) -> None:
         self.made = made
-        self.is_large = _is_large(one for one in tree_iter(made) if isinstance(one, torch.Tensor))
+        self.is_large = _is_large(tensors_in(made))
         self._arguments = shapes.made  # alive as long as their numbers are used
-        self._origins = {storage_of(one)._cdata: number for number, one in enumerate(shapes.made)}
+        self._origins = {id(storage_of(one)): number for number, one in enumerate(shapes.made)}
 
     def origin_of(self, result: torch.Tensor) -> int | None:
         """The tensor among the arguments whose storage the result has, although the operation's schema does not say so:
         its number; null if none."""
-        return self._origins.get(storage_of(result)._cdata)
+        return self._origins.get(id(storage_of(result)))
 
 
-def _tensors(arguments: Iterable[Any]) -> Iterator[torch.Tensor]:
-    """Those among the arguments and in their lists, in order."""
-    for one in arguments:
-        if isinstance(one, torch.Tensor):
-            yield one
-        elif isinstance(one, list | tuple):
-            yield from _tensors(one)
+def mapped(function: Callable[[torch.Tensor], torch.Tensor], value: Any) -> Any:
+    """An argument or a result of an operation with another tensor for each of its tensors, also in lists."""
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    if isinstance(value, list | tuple):
+        others = [mapped(function, one) for one in value]
+        return others if isinstance(value, list) else tuple(others)
+    return value
 
 
 def _shape_of(argument: Any) -> Any:
@@ -373,7 +374,7 @@ def _shape_of(argument: Any) -> Any:
 @cache
 def _draws(func: OpOverload) -> bool:
     """Whether it draws random numbers other than integers, which choose examples: parameters are never known."""
-    integers = func._schema.name.startswith(("aten::randint", "aten::randperm", "aten::random_"))
+    integers = schema_of(func).name.startswith(("aten::randint", "aten::randperm", "aten::random_"))
     return torch.Tag.nondeterministic_seeded in func.tags and not integers
 
 
@@ -381,7 +382,7 @@ def _draws(func: OpOverload) -> bool:
 def _aliases(func: OpOverload) -> tuple[tuple[str | None, ...], tuple[str, ...], bool]:
     """For each result the argument that it is, null if it is new; the arguments that are written; whether there is a
     new result."""
-    schema = func._schema
+    schema = schema_of(func)
     written = {
         next(iter(one.alias_info.before_set), one.name): one.name
         for one in schema.arguments
@@ -397,7 +398,7 @@ def _aliases(func: OpOverload) -> tuple[tuple[str | None, ...], tuple[str, ...],
 def _argument(func: OpOverload, args: Any, kwargs: Any, name: str) -> Any:
     if name in kwargs:
         return kwargs[name]
-    index = next(number for number, one in enumerate(func._schema.arguments) if one.name == name)
+    index = next(number for number, one in enumerate(schema_of(func).arguments) if one.name == name)
     return args[index] if index < len(args) else None
 
 

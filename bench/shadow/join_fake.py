@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import torch
 import torch.distributed as dist
-from torch.distributed.fsdp._fully_shard import _fsdp_param
-from torch.testing._internal.distributed.fake_pg import FakeStore
+
+from bench.common import torch_private
 
 if TYPE_CHECKING:  # the Python of a script has no annotated_types
     from bench.records.run_spec import RunSpec
@@ -22,7 +22,7 @@ def joined(spec: RunSpec, rank: int) -> Iterator[None]:
         yield
         return
     quicken_fsdp()
-    dist.init_process_group("fake", rank=rank, world_size=spec.world_size, store=FakeStore())
+    dist.init_process_group("fake", rank=rank, world_size=spec.world_size, store=torch_private.FakeStore())
     try:
         yield
     finally:
@@ -32,7 +32,7 @@ def joined(spec: RunSpec, rank: int) -> Iterator[None]:
 def quicken_fsdp() -> None:
     """FSDP divides each parameter by the ranks. Ranks beyond its first dimension then share one empty part: an own one
     for each would take minutes with thousands of ranks."""
-    _fsdp_param._chunk_with_empty = _chunks  # type: ignore[attr-defined]
+    torch_private.replace("chunk_with_empty", _chunks)
 
 
 def _chunks(tensor: torch.Tensor, num_chunks: int, dim: int) -> list[torch.Tensor]:

@@ -10,10 +10,10 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_iter
+from torch.distributed.tensor import DTensor
 
-from bench.measure.messages import unwraps_first
+from bench.common.torch_private import TorchDispatchMode
+from bench.measure.messages import tensors_in, unwraps_first
 from bench.shadow.hollow import storage_of
 from bench.shadow.records import PeakMemory
 
@@ -58,8 +58,8 @@ class StorageLog(TorchDispatchMode):
             return NotImplemented
         made = func(*args, **(kwargs or {}))
         is_message = getattr(func, "namespace", None) == "c10d"
-        for tensor in tree_iter((args, made) if is_message else made):
-            if isinstance(tensor, torch.Tensor) and not tensor.is_meta:
+        for tensor in tensors_in((args, made) if is_message else made):
+            if not tensor.is_meta:
                 number = self._number(storage_of(tensor))
                 if is_message:
                     self._tell(number, "communication")
@@ -69,8 +69,7 @@ class StorageLog(TorchDispatchMode):
         """The kind of these tensors; a DTensor counts as its local part."""
         for tensor in tensors:
             if tensor is not None:
-                local = getattr(tensor, "_local_tensor", tensor)
-                self._tell(self._number(storage_of(local)), kind)
+                self._tell(self._number(storage_of(local(tensor))), kind)
 
     def alive(self) -> set[int]:
         """Numbers of the storages that exist."""
@@ -114,7 +113,7 @@ class StorageLog(TorchDispatchMode):
         self._kinds[number] = min(known, kind, key=_KINDS.index)
 
     def _number(self, storage: torch.UntypedStorage) -> int:
-        key = storage._cdata
+        key = id(storage)  # the object lives as long as its memory
         if key not in self._living:
             self._count += 1
             self._living[key] = (weakref.ref(storage, partial(self._freed, key, self._count)), self._count)
@@ -133,3 +132,10 @@ class StorageLog(TorchDispatchMode):
     def _change(self, number: int, size: int) -> None:
         self._bytes[number] = self._bytes.get(number, 0) + size
         self._changes.append((number, size))
+
+
+@torch.no_grad()  # with gradients, autograd would make the part
+def local(tensor: torch.Tensor) -> torch.Tensor:
+    """The part of a tensor that this rank has."""
+    part: torch.Tensor = tensor.to_local() if isinstance(tensor, DTensor) else tensor
+    return part

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.amp.autocast_mode import _cast
+
+from bench.common import torch_private
+from bench.shadow.hollow import mapped
 
 _IN_FP32 = (
     "acos", "asin", "cosh", "erfinv", "sinh", "tan", "pow.Scalar", "rms_norm", "linalg_vector_norm",
-    "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact1d",
-    "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "upsample_linear1d", "upsample_bilinear2d",
+    "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_linear1d", "upsample_bilinear2d",
     "upsample_trilinear3d", "upsample_bicubic2d",
     "layer_norm", "native_layer_norm", "group_norm", "softmax.int", "log_softmax.int", "cross_entropy_loss",
     "nll_loss", "nll_loss_nd", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div",
@@ -30,25 +31,37 @@ in aten/src/ATen/autocast_mode.h that models use, and the losses that call them.
 def steps_of_a_gpu() -> Iterator[None]:
     """Inside, this process keeps what it would keep on a GPU."""
     library = torch.library.Library("aten", "IMPL")
-    for name in _IN_FP32:
-        packet, _, overload = name.partition(".")
-        operation = getattr(getattr(torch.ops.aten, packet), overload or "default")
-        library.impl(name, _in_fp32(operation), "AutocastCPU")
+    for operation in _in_fp32():
+        library.impl(operation, _computed_in_fp32(operation), "AutocastCPU")
     library.impl("scaled_dot_product_attention", _attention, "AutogradCPU")
     try:
         yield
     finally:
-        library._destroy()
+        del library  # torch's own kernels are back
 
 
-def _in_fp32(operation: Callable[..., Any]) -> Callable[..., Any]:
-    without_autocast = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
+def _in_fp32() -> Iterator[torch_private.OpOverload]:
+    for name in _IN_FP32:
+        packet, _, overload = name.partition(".")
+        yield getattr(getattr(torch.ops.aten, packet), overload or "default")
+    yield torch_private.upsample_nearest_exact1d
+    yield torch_private.upsample_nearest_exact2d
+    yield torch_private.upsample_nearest_exact3d
 
+
+def _computed_in_fp32(operation: torch_private.OpOverload) -> Callable[..., Any]:
     def computed(*args: Any, **kwargs: Any) -> Any:
-        with torch._C._ExcludeDispatchKeyGuard(without_autocast):
-            return operation(*_cast(args, "cpu", torch.float32), **_cast(kwargs, "cpu", torch.float32))
+        with torch.autocast("cpu", enabled=False):
+            return operation(
+                *mapped(_fp32, args), **{name: mapped(_fp32, one) for name, one in kwargs.items()}
+            )
 
     return computed
+
+
+def _fp32(tensor: torch.Tensor) -> torch.Tensor:
+    keeps = tensor.device.type != "cpu" or not tensor.is_floating_point() or tensor.dtype is torch.float64
+    return tensor if keeps else tensor.to(torch.float32)
 
 
 def _attention(
@@ -63,10 +76,10 @@ def _attention(
     """By a kernel that keeps its inputs, its result and one number per row, but no scores, as GPUs since 2020 have for
     all shapes that train here."""
     if query.dim() != 4 or others.get("enable_gqa"):
-        in_products = torch.ops.aten._scaled_dot_product_attention_math
+        in_products = torch_private.math_attention
         attended, _ = in_products(query, key, value, mask, dropout, is_causal, **others)
     else:
-        fused = torch.ops.aten._scaled_dot_product_efficient_attention
+        fused = torch_private.efficient_attention
         # a constant mask exists already and is counted elsewhere; the kernel has rules for its shapes
         learned = mask if mask is not None and mask.requires_grad else None
         attended, *_ = fused(query, key, value, learned, True, dropout, is_causal, scale=others.get("scale"))

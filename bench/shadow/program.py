@@ -125,13 +125,12 @@ def took_too_long(limit_s: float) -> str:
 
 
 def _answer(question: dict[str, Any]) -> dict[str, Any]:
-    from bench.common.error_text import describe
+    from bench.common.custom_file import said
     from bench.common.errors import InputError
     from bench.records.run_spec import RunSpec
     from bench.shadow.hollow import ValueNeededError
     from bench.shadow.join_fake import joined
     from bench.shadow.one_step import flops_per_example, step_of
-    from bench.train.error_place import place_of
 
     spec = RunSpec.from_json(question["spec"])
     rank = question["rank"]
@@ -145,8 +144,7 @@ def _answer(question: dict[str, Any]) -> dict[str, Any]:
     except ValueNeededError as error:
         return {"problem": error.text()}
     except (Exception, SystemExit) as error:  # a custom workload may raise anything
-        place = place_of(error, spec.workload, spec.strategy, spec.data.source)
-        return {"problem": describe(error) + place}
+        return {"problem": said(error)}
 
 
 if __name__ == "__main__":

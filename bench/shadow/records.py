@@ -37,11 +37,11 @@ class ShadowMessage:
 class MessageSum:
     """The messages of a step that differ only in size or micro-batch."""
 
-    op: str
+    phase: str
     group: str
     group_size: int
     group_nodes: int
-    phase: str
+    op: str
     messages: int
     message_bytes: int
     """Bytes of all of them."""
@@ -58,7 +58,7 @@ class PeakMemory:
     optimizer: int
     """The optimizer's state, and the average of the parameters."""
     kept: int = 0
-    """Tensors that a script keeps between steps: a data set, a copy of the model."""
+    """Tensors that a command keeps between steps: a data set, a copy of the model."""
     activations: int
     """All else: results that backward needs, the batch, temporary tensors."""
     communication: int
@@ -73,13 +73,10 @@ class PeakMemory:
 class Shadow:
     """A shadow rank's step, after the first ones, in which torch learns the order of gradients."""
 
-    rank: int
-    stages: tuple[int, ...] | None
-    """0-based stages of the pipeline that the rank has; null without a pipeline."""
     parameters: int
     """Elements of the model's parameters on this rank."""
     model_parameters: int | None
-    """Those of the whole model; null for a script."""
+    """Those of the whole model; null for a command."""
     flops_per_example: float | None = None
     """FLOPs of forward and backward of the whole model; null if they were not asked for, or cannot be counted."""
     flops_problem: str | None = None
@@ -87,19 +84,20 @@ class Shadow:
     messages: tuple[ShadowMessage, ...]
     """In the order in which the rank started them."""
     memory: PeakMemory
-    seconds: float
-    """Time that the shadow took."""
-    ram_bytes: int
-    """Peak of the resident memory of its process."""
     notes: tuple[str, ...]
     """Assumptions of the shadow."""
 
-    def sums(self) -> list[MessageSum]:
-        """The messages by phase, group and operation, in the order of their first one."""
+    @property
+    def sent(self) -> list[ShadowMessage]:
+        """The messages that need a network: a group of one rank needs none."""
+        return [one for one in self.messages if one.group_size > 1]
+
+    def sums(self) -> tuple[MessageSum, ...]:
+        """Those messages by phase, group and operation, in the order of their first one."""
         found: dict[tuple[Any, ...], list[ShadowMessage]] = {}
-        for one in self.messages:
+        for one in self.sent:
             found.setdefault((one.phase, one.group, one.group_size, one.group_nodes, one.op), []).append(one)
-        return [
+        return tuple(
             MessageSum(
                 phase=phase,
                 group=group,
@@ -110,18 +108,16 @@ class Shadow:
                 message_bytes=sum(one.message_bytes for one in alike),
             )
             for (phase, group, size, nodes, op), alike in found.items()
-        ]
+        )
 
     def to_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Shadow:
-        stages = value["stages"]
         return cls(
             **{
                 **value,
-                "stages": None if stages is None else tuple(stages),
                 "messages": tuple(ShadowMessage(**one) for one in value["messages"]),
                 "memory": PeakMemory(**value["memory"]),
                 "notes": tuple(value["notes"]),

@@ -14,21 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from bench import strategies
+from bench.command.options import filled_for
 from bench.common import safe_path
-from bench.common.custom_part import label
+from bench.common.custom_file import label
 from bench.common.errors import InputError
 from bench.common.process import kill_session
 from bench.records.run_spec import RunSpec
 from bench.shadow.program import how_ended, took_too_long
 from bench.shadow.records import Shadow
-from bench.strategies._layout import Layout
-from bench.strategies._meshed import MeshedStrategy
-from bench.workloads.command import filled_for
 
 _SITE = Path(__file__).parent / "site"
 """The folder whose `sitecustomize` makes a Python program a shadow."""
 _NO_PORT = "the shadow did not load"
-"""A port that ends a script without a shadow, which would wait for other ranks for ever."""
+"""A port that ends a command without a shadow, which would wait for other ranks for ever."""
 TIMEOUT_S = 600.0
 
 
@@ -53,8 +51,8 @@ def shadows(
     questions: dict[int, dict[str, Any]] = {}
     for number, (spec, rank) in enumerate(asked):
         try:
-            if spec.runs_a_script:
-                found[number] = _of_script(spec, timeout_s)
+            if spec.runs_a_command:
+                found[number] = _of_command(spec, timeout_s)
             else:
                 _refuse(spec)
                 questions[number] = {"spec": spec.to_json(), "rank": rank}
@@ -83,9 +81,9 @@ def _model(spec: RunSpec) -> str:
     return json.dumps({**spec.workload_with_data, "seed": 0, "micro_batch": spec.micro_batch}, sort_keys=True)
 
 
-def _of_script(spec: RunSpec, timeout_s: float) -> Shadow:
+def _of_command(spec: RunSpec, timeout_s: float) -> Shadow:
     words, variables = filled_for(spec)
-    return shadow_of_script(
+    return shadow_of_command(
         words,
         world_size=spec.world_size,
         ranks_per_node=spec.ranks_per_node,
@@ -98,13 +96,8 @@ def _of_script(spec: RunSpec, timeout_s: float) -> Shadow:
 def _refuse(spec: RunSpec) -> None:
     """Raises InputError if no rank of the run can have a shadow."""
     name = spec.case_name
-    if not strategies.lays_models(spec.strategy):
+    if not strategies.load(spec.strategy).trains:
         raise InputError(f"{name}: {label(spec.strategy)} trains no model: shadow a case that trains one")
-    layout = layout_of(spec)
-    if layout is not None and layout.cp > 1:
-        raise InputError(
-            f"{name}: cp runs on GPUs only, and a shadow takes its steps on a CPU: shadow a case without cp"
-        )
 
 
 def _ask(questions: Sequence[Mapping[str, Any]], timeout_s: float) -> list[dict[str, Any]]:
@@ -121,21 +114,7 @@ def _ask(questions: Sequence[Mapping[str, Any]], timeout_s: float) -> list[dict[
     return [answers.get(number, failed) for number in range(len(questions))]
 
 
-def layout_of(spec: RunSpec) -> Layout | None:
-    """The sizes of the mesh's dimensions; null if the strategy has no mesh."""
-    strategy: type[Any] = strategies.load(spec.strategy)
-    if not issubclass(strategy, MeshedStrategy):
-        return None
-    return strategy.layout(strategy.Options(**spec.strategy_options), spec.world_size)
-
-
-def stage_ranks(spec: RunSpec) -> list[int]:
-    """Rank 0; with a pipeline the first rank of each stage."""
-    layout = layout_of(spec)
-    return [0] if layout is None else [stage * layout.tp for stage in range(layout.pp)]
-
-
-def shadow_of_script(
+def shadow_of_command(
     words: Sequence[str],
     *,
     world_size: int,
@@ -144,10 +123,10 @@ def shadow_of_script(
     cwd: str | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> Shadow:
-    """The same of rank 0 of a training script, started by the command `words` in the folder `cwd`, by default the
-    current one, with these environment variables.
+    """The same of rank 0 of the command `words`, started in the folder `cwd`, by default the current one, with these
+    environment variables.
 
-    Raises InputError if the script cannot be shadowed."""
+    Raises InputError if the command cannot be shadowed."""
     name = " ".join(words)
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "answer.json")
@@ -159,7 +138,7 @@ def shadow_of_script(
             "python": sys.executable,
         }
         try:
-            done = _run(words, _script_environment(job, variables or {}), name, timeout_s, cwd=cwd)
+            done = _run(words, _environment(job, variables or {}), name, timeout_s, cwd=cwd)
         except subprocess.TimeoutExpired:
             problem = took_too_long(timeout_s) if answer.exists() else _not_begun(f"after {timeout_s:g} s")
             raise InputError(f"{name}: {problem}") from None
@@ -185,7 +164,7 @@ def _why(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _too_few_steps(done: subprocess.CompletedProcess[str], steps: int) -> str:
-    """The problem of a script that ended before its third step."""
+    """The problem of a command that ended before its third step."""
     why = _why(done)
     ended = f"ended with {how_ended(done.returncode)}"
     if steps:
@@ -203,7 +182,7 @@ def _too_few_steps(done: subprocess.CompletedProcess[str], steps: int) -> str:
     return f"it {ended} before the first step of an optimizer{why}: {remedy}"
 
 
-def _script_environment(job: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, str]:
+def _environment(job: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, str]:
     """The variables of torchrun for rank 0, over the case's `variables` and the caller's own."""
     path = [str(_SITE), variables.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))]
     return {
@@ -234,7 +213,7 @@ def _run(
     cwd: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
     with ExitStack() as files:
-        # not pipes: a process that a script has started may keep those open after the script's end
+        # not pipes: a process that a command has started may keep those open after its end
         given, printed, told = (
             files.enter_context(tempfile.TemporaryFile("w+", errors="replace")) for _ in range(3)
         )

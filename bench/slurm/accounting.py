@@ -15,8 +15,12 @@ _KEY = "slurm_max_rss_bytes"
 def note_max_rss(results: Path) -> None:
     """Add the fact to session.json of every session that is not being written. Unreadable accounts are ignored."""
     for session_json in sorted(results.glob("*/session.json")):
-        sizes = [size for path in session_json.parent.glob("slurm-steps-*.json") if (size := _read(path))]
-        if not sizes or is_written(session_json.parent):
+        session_folder = session_json.parent
+        if session_folder.is_symlink() or not _is_regular(session_json):
+            continue  # `bench load` reports it
+        accounts = filter(_is_regular, session_folder.glob("slurm-steps-*.json"))
+        sizes = [size for path in accounts if (size := _read(path))]
+        if not sizes or is_written(session_folder):
             continue
         try:
             session = read_json(session_json)
@@ -26,6 +30,11 @@ def note_max_rss(results: Path) -> None:
         if facts.get(_KEY) != str(max(sizes)):
             facts[_KEY] = str(max(sizes))
             write_json(session_json, session)
+
+
+def _is_regular(path: Path) -> bool:
+    """Whether it is a file: no link, and no pipe or device, which may never end."""
+    return path.is_file() and not path.is_symlink()
 
 
 def _read(path: Path) -> int | None:

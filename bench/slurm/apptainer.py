@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.common.errors import InputError
-from bench.machine import gpu_vendor
 from bench.machine.container import apptainer_image
 
 
@@ -40,4 +39,4 @@ def execute(image: str, *, gpus: bool, folders: tuple[str, ...]) -> list[str]:
 
     `folders` are absolute paths, and have the same paths inside."""
     binds = [word for folder in dict.fromkeys(folders) for word in ("--bind", folder)]
-    return ["apptainer", "exec", *([gpu_vendor.container_option()] if gpus else []), *binds, image]
+    return ["apptainer", "exec", *(["--nv"] if gpus else []), *binds, image]

@@ -1,21 +1,23 @@
-"""The batch script of `bench script`, for one image or for two in turn: fill in templates, with every value quoted."""
+"""The batch script of `bench batch`, for one image or for two in turn: fill in templates, with every value quoted."""
 
 from __future__ import annotations
 
 import re
 import shlex
+import string
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.common.errors import InputError
-from bench.launch.job_file import EARLY_S, JobOptions, filled, values_of, warning
 from bench.slurm import apptainer
 
 DEFAULT_ROUNDS = 5
+_EARLY_S = 120
+"""How long before the time limit the session is asked to stop."""
 _SHORTEST_S = 180
-"""Shortest useful time limit: EARLY_S, and the minute by which Slurm may signal early."""
+"""Shortest useful time limit: _EARLY_S, and the minute by which Slurm may signal early."""
 _TIME = re.compile(
     r"(?P<minutes>\d+)(?::(?P<seconds>\d+))?"
     r"|(?P<hours>\d+):(?P<m>\d+):(?P<s>\d+)"
@@ -30,15 +32,34 @@ _OURS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class Batch(JobOptions):
-    """Options of `bench script` for Slurm."""
+class _Template(string.Template):
+    delimiter = "%"  # a shell script has its own dollar signs
 
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Options of `bench batch`."""
+
+    command: tuple[str, ...]
+    """The call of `bench batch`, for a comment at the top."""
+    suite_name: str
+    suite: tuple[str, ...]
+    """Arguments of `bench suite`, without --session and --results."""
+    session: str
+    results: str
+    folders: tuple[str, ...]
+    """Further folders to bind into the container."""
+    device: str | None
+    """--device; null leaves the choice to the suite."""
     images: tuple[str, ...]
     """One image, or two to compare: the baseline, then the candidate."""
     rounds: int
     """Sessions of each image, if there are two."""
+    nodes: int
+    gpus_per_node: int | None
+    cpus_per_task: int | None
     time: str | None
+    account: str | None
     partition: str | None
     sbatch: tuple[str, ...]
 
@@ -46,11 +67,11 @@ class Batch(JobOptions):
 def script(batch: Batch) -> str:
     """The script's text. Raises InputError for a value that Slurm or Apptainer would refuse or misread."""
     images = [shlex.quote(apptainer.check_image(image)) for image in batch.images]
-    values = values_of(batch)
+    values = _values(batch)
     step = _step(batch, values)
     values |= {
         "sbatch": "\n".join(f"#SBATCH {line}" for line in _head(batch)),
-        "warning": "".join(map(warning, dict.fromkeys(batch.images))),
+        "warning": "".join(map(_warning, dict.fromkeys(batch.images))),
     }
     if len(images) == 1:
         return _filled("batch", values | {"image": images[0], "step": step})
@@ -58,8 +79,36 @@ def script(batch: Batch) -> str:
     return _filled("batch_images", values | sides | {"step": textwrap.indent(step, "    ")})
 
 
+def _values(batch: Batch) -> dict[str, str]:
+    """Values for the templates, each quoted. Raises InputError for one that a script cannot have."""
+    for word in batch.command:
+        if not word.isprintable():
+            raise InputError(
+                f"{word!r} has a line break or another control character: a script cannot show it"
+            )
+    folders = [shlex.quote(apptainer.check_folder("folder", folder)) for folder in batch.folders]
+    return {
+        "command": shlex.join(batch.command),
+        "results": shlex.quote(apptainer.check_folder("--results", batch.results)),
+        "session": shlex.quote(batch.session),
+        "binds": "".join(f' --bind "$(realpath -m -- {folder})"' for folder in folders),
+        "nv": " --nv" if batch.gpus_per_node and batch.device != "cpu" else "",
+        "suite": shlex.join(batch.suite),
+    }
+
+
+def _warning(image: str) -> str:
+    """A comment line that says that the image is missing here; empty if it is not."""
+    return (
+        ""
+        if apptainer.is_here(image)
+        else f"# Where this was written there was no {image}: check the path.\n"
+    )
+
+
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    return filled(Path(__file__).with_name(f"{template}.sh"), values)
+    text = Path(__file__).with_name(f"{template}.sh").read_text(encoding="utf-8")
+    return _Template(text).substitute(values)
 
 
 def _step(batch: Batch, values: Mapping[str, str]) -> str:
@@ -83,17 +132,17 @@ def _head(batch: Batch) -> list[str]:
         "--ntasks-per-node": 1,
         "--gpus-per-node": batch.gpus_per_node,
         "--cpus-per-task": batch.cpus_per_task,
-        "--time": batch.time if time_limit_s(batch.time) else None,
+        "--time": _checked_time(batch.time),
         "--account": _checked_name("--account", batch.account),
         "--partition": _checked_name("--partition", batch.partition),
-        "--signal": f"B:USR1@{EARLY_S}",
+        "--signal": f"B:USR1@{_EARLY_S}",
     }
     lines = [f"{name}={value}" for name, value in own.items() if value is not None]
     return lines + [_checked_option(line) for line in batch.sbatch]
 
 
-def time_limit_s(text: str | None) -> int | None:
-    """Seconds of a time in Slurm's notation. Raises InputError if it is none, or too short for a clean end."""
+def _checked_time(text: str | None) -> str | None:
+    """`text` unchanged. Raises InputError if it is not a time in Slurm's notation, or too short for a clean end."""
     if text is None:
         return None
     match = _TIME.fullmatch(text)
@@ -105,7 +154,7 @@ def time_limit_s(text: str | None) -> int | None:
         raise InputError(
             f"--time {text}: the last 2 to 3 minutes are kept for a clean end: ask for more than {_SHORTEST_S // 60}"
         )
-    return _seconds(match)
+    return text
 
 
 def _seconds(match: re.Match[str]) -> int:

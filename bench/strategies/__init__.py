@@ -1,21 +1,25 @@
-"""One file per strategy; the file's name is the strategy's name.
+"""The base class of strategies, and the shipped ones: one file each, whose name is the strategy's name.
 
-A strategy distributes a model over the ranks. It knows nothing about workloads, timing or storage. Its module must
-import without torch: import torch inside methods. A custom class needs only `wrap`; _custom.py has defaults for the
-rest.
+A strategy distributes a model over the ranks. It knows nothing about workloads, timing or storage. A shipped one's
+module must import without torch: import torch inside methods.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
 import pkgutil
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
-from bench.common.custom_file import raised
-from bench.common.custom_part import label
+from annotated_types import Ge
+
+from bench.common import custom_file
+from bench.common.custom_file import NoOptions, OptionsClass, label
+from bench.common.declared import check_answer
 from bench.common.errors import InputError
 from bench.records.run_spec import MeasureSpec, TrainSpec
 from bench.records.vocabulary import DeviceType
@@ -25,110 +29,17 @@ if TYPE_CHECKING:
     from torch import nn
     from torch.distributed.tensor.parallel import ParallelStyle
 
-    Batch = dict[str, torch.Tensor]
+_Ranks = Annotated[int, Ge(1)]
 
 
 class Divisible(Protocol):
-    """A workload that says how its model is divided; see bench/workloads. It may have only one of these methods."""
+    """A workload that says how its model is divided; see bench/workloads."""
 
     def model(self) -> nn.Module: ...
 
     def tp_plan(
         self, model: nn.Module, *, size: int, sequence_parallel: bool
     ) -> dict[str, ParallelStyle]: ...
-
-    def stages(self, model: nn.Module, count: int) -> list[nn.Module]: ...
-
-    def experts(self, model: nn.Module) -> list[nn.Module]: ...
-
-    def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch: ...
-
-    def cp_batch(self, batch: Batch, *, size: int) -> tuple[Batch, dict[str, int]]: ...
-
-
-class Strategy(Protocol):
-    """The interface that a rank uses."""
-
-    Options: ClassVar[type[Any]]
-    """Frozen keyword-only dataclass of the strategy's options, with defaults."""
-    max_world_size: ClassVar[int | None]
-    """Largest world size; null if there is no limit."""
-    # Optional, called before anything starts, without torch; `options` is an Options:
-    #   @staticmethod conflicts(options, asked: Asked) -> Iterator[tuple[str, str]]
-    #       options that torch cannot combine with the case's other keys: (option, reason and remedy)
-    #   @staticmethod misfit(options, world_size: int, device_type: DeviceType) -> str | None
-    #       why it cannot distribute a model over that many ranks of that device
-    #   @staticmethod too_few(options, world_size: int, micro_batches: int) -> str | None
-    #       why a step cannot have that many micro-batches
-    #   @staticmethod ranks_per_batch(options, world_size: int) -> int
-    #       how many consecutive ranks share a batch, as in tensor parallelism; it must divide the world size
-    #   @staticmethod asks_of_workload(options) -> Collection[str]
-    #       optional methods of the workload that it calls
-    # Optional, called before anything starts, with torch:
-    #   @staticmethod lacking() -> str | None
-    #       what the installed torch lacks; null if it has everything
-    #   @staticmethod suits(options, world_size: int, workload: Divisible, train: TrainSpec) -> None
-    #       raises InputError if the model of the prepared workload cannot be distributed so
-    # Optional, used by a rank:
-    #   @staticmethod needs_cpu_group(options) -> bool
-    #       whether ranks on GPUs must also be able to reduce CPU tensors
-    #   use(workload: Divisible) -> None: called before `wrap`
-    #   makes_steps: whether, after `wrap`, it makes the forward and backward of a step by these methods:
-    #   forward_backward(model, loss, batches, ended) -> torch.Tensor
-    #       of all micro-batches of a step, by calls of loss(model, batch); ended("forward") and ended("backward") end a
-    #       phase. The mean loss, or UNKNOWN_LOSS. The result of `wrap` then has all parameters of this rank, and no
-    #       others
-    #   evaluate(model, evaluate, batch) -> tuple | None
-    #       what the workload's `evaluate` returns; null on a rank that does not know it
-    #   unsynchronised(model) -> AbstractContextManager[None]: around the forward and backward of a micro-batch; inside,
-    #       nothing is sent to other ranks, whose models diverge from then on
-    #   scale_messages(model, factor: Callable[[], float]) -> None
-    #       from now on each message has factor() times its bytes; what is received need not be right below 1. In
-    #       `conflicts`, the strategy refuses what `measure.wire` asks and it cannot do
-    #   compiles_blocks = True if train.compile compiles each block by itself, and nothing around them
-    #   sharded_scaler = True if fp16's loss scaler must ask the other ranks for overflows
-    #   hides_model = True if the result of `wrap` may only be called: the model's own attributes are behind `.module`
-
-    def __init__(self, options: Any) -> None: ...
-
-    def wrap(
-        self, model: nn.Module, blocks: list[nn.Module], *, device: torch.device, precision: str
-    ) -> nn.Module:
-        """Distribute the model over the default process group; also at one rank, for an equal baseline."""
-
-    def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
-        """Context for forward and backward of one micro-batch; synchronises gradients only if `last`."""
-
-    def clip(self, model: nn.Module, max_norm: float) -> None:
-        """Clip the norm of the whole model's gradient, not only of this rank's part."""
-
-    def validated(self, model: nn.Module) -> None:
-        """Call it after forward passes without backward: restore the model's distribution for the next step."""
-
-
-@functools.cache
-def names() -> tuple[str, ...]:
-    """Strategies that ship, in alphabetical order; imports none. Cached, because a plan asks for them many times."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
-
-
-def known() -> list[str]:
-    """Strategies that ship, then those of installed packages; imports none."""
-    from bench.strategies._custom import STRATEGY
-
-    return STRATEGY.known(names())
-
-
-def is_custom(name: str) -> bool:
-    """Whether the strategy is not a shipped one."""
-    return name not in names()
-
-
-def load(name: str) -> type[Strategy]:
-    """The class of a strategy: see CustomPart.load. Raises InputError."""
-    from bench.strategies._custom import STRATEGY
-
-    return STRATEGY.load(name, names())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,23 +50,152 @@ class Asked:
     measure: MeasureSpec
 
 
+class Strategy(ABC):
+    """How a model is distributed over the ranks. A subclass writes `wrap`; all else has a default.
+
+    The static methods are called before anything starts, and without torch unless they import it; `options` is an
+    instance of Options."""
+
+    Options: ClassVar[OptionsClass] = NoOptions
+    """A frozen, keyword-only dataclass of the options that a suite may set next to `name`, with types and defaults."""
+    max_world_size: ClassVar[_Ranks | None] = None
+    """Largest world size; null: no limit."""
+    trains: ClassVar[bool] = True
+    """False only if there is no model to distribute."""
+    compiles_blocks: ClassVar[bool] = False
+    """Whether train.compile compiles each block by itself, and nothing around them."""
+    sharded_scaler: ClassVar[bool] = False
+    """Whether fp16's loss scaler must ask the other ranks for overflows."""
+
+    @staticmethod
+    def conflicts(options: Any, asked: Asked) -> Iterable[tuple[str, str]]:  # noqa: ARG004
+        """Options that torch cannot combine with the case's other keys: each with the reason and the remedy."""
+        return ()
+
+    @staticmethod
+    def misfit(options: Any, world_size: int, device_type: DeviceType) -> str | None:  # noqa: ARG004
+        """Why it cannot distribute a model over that many ranks of that device; null if it can. A size from `auto` is
+        then skipped, any other is refused."""
+        return None
+
+    @staticmethod
+    def ranks_per_batch(options: Any, world_size: int) -> _Ranks:  # noqa: ARG004
+        """How many consecutive ranks share a batch, as in tensor parallelism. It must divide the world size."""
+        return 1
+
+    @staticmethod
+    def needs_tp_plan(options: Any) -> bool:  # noqa: ARG004
+        """Whether it calls `tp_plan` of the workload, which has no default."""
+        return False
+
+    @staticmethod
+    def lacking(options: Any, device_type: DeviceType, *, wire: bool) -> str | None:  # noqa: ARG004
+        """Why the installed torch cannot run it on that device, and the version that can; null if it can. Such a run is
+        skipped. `wire`: whether it scales messages. May import torch."""
+        return None
+
+    @staticmethod  # noqa: B027 - a default, not forgotten
+    def suits(options: Any, world_size: int, workload: Divisible, train: TrainSpec) -> None:
+        """Called only if it needs `tp_plan`. Raise InputError if the model of the prepared workload cannot be divided
+        so. May import torch."""
+
+    @staticmethod
+    def needs_cpu_group(options: Any) -> bool:  # noqa: ARG004
+        """Whether ranks on GPUs must also be able to reduce CPU tensors."""
+        return False
+
+    def __init__(self, options: Any) -> None:
+        self.options = options
+
+    def use(self, workload: Divisible) -> None:  # noqa: B027 - a default, not forgotten
+        """The prepared workload whose model is distributed; called before `wrap`."""
+
+    @abstractmethod
+    def wrap(
+        self, model: nn.Module, blocks: list[nn.Module], *, device: torch.device, precision: str
+    ) -> nn.Module:
+        """Move the model to the device, distribute it over the default process group and return it, with its own
+        parameters; also at one rank, for an equal baseline. `blocks` are the workload's; `precision` is
+        train.precision."""
+
+    def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
+        """The context of forward and backward of one micro-batch; gradients must be synchronised after the `last` one.
+
+        The default synchronises after the last one alone if the model can: `no_sync`, as DDP has it, or
+        `fully_shard`."""
+        if hasattr(model, "set_requires_gradient_sync"):
+            from bench.strategies import _fully_sharded
+
+            _fully_sharded.synchronise(model, last)
+        elif not last and hasattr(model, "no_sync"):
+            alone: AbstractContextManager[None] = model.no_sync()  # type: ignore[operator]
+            return alone
+        return nullcontext()
+
+    def clip(self, model: nn.Module, max_norm: float) -> None:
+        """Clip the norm of the whole model's gradient, if the suite sets train.clip_norm.
+
+        The default: the norm of all gradients that the rank has; DTensors count with their parts on other ranks."""
+        from bench.strategies import _clip
+
+        _clip.clip(model, max_norm)
+
+    def validated(self, model: nn.Module) -> None:
+        """Called after forward passes without backward: restore the model's distribution for the next step.
+
+        The default shards again what `fully_shard` has gathered."""
+        from bench.strategies import _fully_sharded
+
+        _fully_sharded.reshard(model)
+
+    def unsynchronised(self, model: nn.Module) -> AbstractContextManager[None]:
+        """The context of forward and backward of a micro-batch in which nothing is sent to other ranks, whose models
+        diverge from then on. Write it to have such steps with measure.profiled."""
+        raise NotImplementedError
+
+    def scale_messages(self, model: nn.Module, factor: Callable[[], float]) -> None:
+        """From now on each message has factor() times its bytes; what is received need not be right below 1. Write it
+        for `measure.wire`, and refuse in `conflicts` what it cannot do."""
+        raise NotImplementedError
+
+    @classmethod
+    def has_own(cls, method: str) -> bool:
+        """Whether the class has a method that this base class only describes."""
+        return getattr(cls, method) is not getattr(Strategy, method)
+
+
+@functools.cache
+def names() -> tuple[str, ...]:
+    """Strategies that ship, in alphabetical order; imports none. Cached, because a plan asks for them many times."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+
+
+def is_custom(name: str) -> bool:
+    """Whether the strategy is not a shipped one."""
+    return name not in names()
+
+
+def load(name: str) -> type[Strategy]:
+    """The class of a strategy: a shipped one's is in the module of its name, for `./mine.py:Mine` in that file. Raises
+    InputError."""
+    if name in names():
+        shipped: type[Strategy] = importlib.import_module(f"{__name__}.{name}").Strategy
+        return shipped
+    if ":" not in name:
+        raise InputError(f"unknown strategy {name!r}: there are {', '.join(names())}")
+    return custom_file.load_class(name, Strategy)  # type: ignore[type-abstract]
+
+
 def conflicts(name: str, options: dict[str, Any], asked: Asked) -> list[tuple[str, str]]:
     """Options of the strategy that torch cannot combine with the rest of the case, each with the reason."""
-    kind = load(name)
-    found = _answer(
-        name,
-        "conflicts",
-        lambda own: [(str(key), str(why)) for key, why in own(kind.Options(**options), asked)],
-    )
-    return found or []
+    return [(key, why) for key, why in _answer(name, options, "conflicts", asked)]
 
 
 def misfit(name: str, options: dict[str, Any], world_size: int, device_type: DeviceType) -> str | None:
     """Why the strategy cannot distribute a model over that many ranks of that device; null if it can."""
-    kind = load(name)
-    reason = _answer(name, "misfit", lambda own: own(kind.Options(**options), world_size, device_type))
+    reason: str | None = _answer(name, options, "misfit", world_size, device_type)
     if reason is not None:
-        return str(reason)
+        return reason
     group = ranks_per_batch(name, options, world_size)
     if world_size % group:
         ranks = f"{world_size} ranks do" if world_size > 1 else "1 rank does"
@@ -166,76 +206,48 @@ def misfit(name: str, options: dict[str, Any], world_size: int, device_type: Dev
     return None
 
 
-def too_few(name: str, options: dict[str, Any], world_size: int, micro_batches: int) -> str | None:
-    """Why a step of the strategy cannot have that many micro-batches; null if it can."""
-    kind = load(name)
-    reason = _answer(name, "too_few", lambda own: own(kind.Options(**options), world_size, micro_batches))
-    return None if reason is None else str(reason)
-
-
-def asks_of_workload(name: str, options: dict[str, Any]) -> list[str]:
-    """Optional methods of the workload that the strategy calls."""
-    kind = load(name)
-    return list(_answer(name, "asks_of_workload", lambda own: own(kind.Options(**options))) or ())
+def needs_tp_plan(name: str, options: dict[str, Any]) -> bool:
+    """Whether the strategy calls `tp_plan` of the workload."""
+    needs: bool = _answer(name, options, "needs_tp_plan")
+    return needs
 
 
 def ranks_per_batch(name: str, options: dict[str, Any], world_size: int) -> int:
     """How many consecutive ranks share a batch; 1 if every rank has its own."""
-    kind = load(name)
-    ranks = _answer(name, "ranks_per_batch", lambda own: own(kind.Options(**options), world_size))
-    if ranks is None:
-        return 1
-    if not isinstance(ranks, int) or isinstance(ranks, bool) or ranks < 1:
-        raise InputError(
-            f"ranks_per_batch() of {label(name)} returned {ranks!r}: give a whole number, 1 or more"
-        )
+    ranks: int = _answer(name, options, "ranks_per_batch", world_size)
     return ranks
-
-
-def _answer(name: str, method: str, ask: Callable[[Any], Any]) -> Any:
-    """The answer of a method of the class, as `ask` reads it; null without the method. Raises InputError if a custom
-    one raises."""
-    own = getattr(load(name), method, None)
-    if own is None:
-        return None
-    try:
-        return ask(own)
-    except InputError:
-        raise
-    except (Exception, SystemExit) as error:
-        if not is_custom(name):
-            raise
-        raise InputError(f"{method}() of {label(name)} raised {raised(error)}") from error
 
 
 def suits(name: str, options: dict[str, Any], world_size: int, workload: Divisible, train: TrainSpec) -> None:
     """Raises InputError if the model of the prepared workload cannot be distributed so. Loads torch."""
-    kind = load(name)
-    _answer(name, "suits", lambda own: own(kind.Options(**options), world_size, workload, train))
+    _answer(name, options, "suits", world_size, workload, train)
 
 
-def lays_models(name: str) -> bool:
-    """Whether it can train; process_group cannot."""
-    return hasattr(load(name), "wrap")
-
-
-def scales_messages(name: str) -> bool:
-    """Whether it can send messages of other sizes than the training's, for `measure.wire`."""
-    return hasattr(load(name), "scale_messages")
-
-
-def hides_model(name: str) -> bool:
-    """Whether the result of `wrap` may only be called, as under DistributedDataParallel."""
-    return bool(getattr(load(name), "hides_model", False))
+def lacking(name: str, options: dict[str, Any], device_type: DeviceType, *, wire: bool) -> str | None:
+    """Why the installed torch cannot run it on that device; null if it can. Loads torch."""
+    reason: str | None = _answer(name, options, "lacking", device_type, wire=wire)
+    return reason
 
 
 def needs_cpu_group(name: str, options: dict[str, Any]) -> bool:
     """Whether ranks on GPUs must also be able to reduce tensors in host memory."""
+    needs: bool = _answer(name, options, "needs_cpu_group")
+    return needs
+
+
+def _answer(name: str, options: dict[str, Any], method: str, *arguments: Any, **keywords: Any) -> Any:
+    """The answer of a method of the class. Raises InputError if a custom one raises, or returns another type than the
+    base class declares."""
     kind = load(name)
-    return bool(_answer(name, "needs_cpu_group", lambda own: own(kind.Options(**options))))
-
-
-def lacking(name: str) -> str | None:
-    """Why the installed torch is not enough for the strategy; null if it is. Loads torch."""
-    reason = _answer(name, "lacking", lambda own: own())
-    return None if reason is None else str(reason)
+    try:
+        answer = getattr(kind, method)(kind.Options(**options), *arguments, **keywords)
+        if isinstance(answer, Iterator):
+            answer = list(answer)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:  # a user's method may raise anything
+        if not is_custom(name):
+            raise
+        raise InputError(custom_file.said(error)) from error
+    check_answer(answer, getattr(Strategy, method), label(name))
+    return answer

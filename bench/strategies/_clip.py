@@ -1,4 +1,4 @@
-"""The norm of a gradient whose parts are on different meshes, or on other ranks."""
+"""The norm of a gradient whose parts are on different meshes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
     from torch import nn
-    from torch.distributed import ProcessGroup
 
 
 def by_mesh(parameters: Iterable[nn.Parameter]) -> list[list[nn.Parameter]]:
@@ -20,9 +19,8 @@ def by_mesh(parameters: Iterable[nn.Parameter]) -> list[list[nn.Parameter]]:
     return list(alike.values())
 
 
-def clip(model: nn.Module, max_norm: float, others: ProcessGroup | None = None) -> None:
-    """Clip the norm of all gradients that the rank has; DTensors count with their parts on other ranks. `others`: ranks
-    that have other parameters of the same model."""
+def clip(model: nn.Module, max_norm: float) -> None:
+    """Clip the norm of all gradients; DTensors count with their parts on other ranks."""
     import torch
     from torch.distributed.tensor import DTensor
     from torch.nn.utils import clip_grads_with_norm_, get_total_norm
@@ -31,9 +29,5 @@ def clip(model: nn.Module, max_norm: float, others: ProcessGroup | None = None) 
     norms = [get_total_norm([one.grad for one in part]) for part in parts]  # type: ignore[misc]
     whole = [norm.full_tensor() if isinstance(norm, DTensor) else norm for norm in norms]
     total: torch.Tensor = torch.linalg.vector_norm(torch.stack(whole))
-    if others is not None:
-        squared = total**2
-        torch.distributed.all_reduce(squared, group=others)
-        total = squared.sqrt()
     for part in parts:
         clip_grads_with_norm_(part, max_norm, total)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from bench.records.run_spec import TrainSpec
+    from bench.records.vocabulary import DeviceType
 
 
 def conflicts(train: TrainSpec) -> Iterator[tuple[str, str]]:
@@ -20,6 +21,15 @@ def conflicts(train: TrainSpec) -> Iterator[tuple[str, str]]:
             "torch's fused SGD cannot update divided parameters: leave out train.fused_optimizer, or use "
             "train.optimizer: adamw",
         )
+
+
+def lacking(device_type: DeviceType) -> str | None:
+    """What `fully_shard` of the installed torch cannot do; null if it can be used."""
+    import torch
+
+    if device_type == "cpu" and not hasattr(torch.cpu.Stream, "record_event"):
+        return "its FSDP2 needs a GPU; that of torch 2.8 also runs on CPUs"
+    return None
 
 
 def synchronise(model: nn.Module, last: bool) -> None:

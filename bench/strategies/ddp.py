@@ -6,9 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from inspect import signature
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le
+
+from bench import strategies
 
 if TYPE_CHECKING:
     import torch
@@ -40,15 +43,13 @@ class DdpOptions:
     """Uncompressed synchronisations before PowerSGD begins, which must be during the warm-up."""
 
 
-class Strategy:
+class Strategy(strategies.Strategy):
     """DistributedDataParallel over the default process group."""
 
-    Options: ClassVar[type[DdpOptions]] = DdpOptions
-    max_world_size: ClassVar[int | None] = None
-    hides_model: ClassVar[bool] = True
+    Options = DdpOptions
 
     def __init__(self, options: DdpOptions) -> None:
-        self.options = options
+        super().__init__(options)
         # made once: a context manager per micro-batch would be garbage in measured steps
         self._synchronising = nullcontext()
         # DDP learns a static graph in the first step; no_sync would hide it, so all micro-batches synchronise there
@@ -87,10 +88,10 @@ class Strategy:
     def wrap(
         self,
         model: nn.Module,
-        blocks: list[nn.Module],  # noqa: ARG002 - the protocol's signature
+        blocks: list[nn.Module],  # noqa: ARG002 - the base class's signature
         *,
         device: torch.device,
-        precision: str,  # noqa: ARG002 - the protocol's signature
+        precision: str,  # noqa: ARG002 - the base class's signature
     ) -> DistributedDataParallel:
         from torch.nn.parallel import DistributedDataParallel
 
@@ -101,7 +102,7 @@ class Strategy:
             find_unused_parameters=self.options.find_unused_parameters,
             gradient_as_bucket_view=self.options.gradient_as_bucket_view,
             bucket_cap_mb=self.options.bucket_cap_mb,
-            forward_sync_buffers=self.options.broadcast_buffers,
+            **{_buffers_keyword(DistributedDataParallel): self.options.broadcast_buffers},
         )
         self._compress(wrapped)
         return wrapped
@@ -150,8 +151,11 @@ class Strategy:
 
         clip_grad_norm_(model.parameters(), max_norm)
 
-    def validated(self, model: nn.Module) -> None:
-        """Nothing to restore."""
+
+def _buffers_keyword(wrapper: Callable[..., Any]) -> str:
+    """torch 2.13 renamed the keyword and warns of the old name."""
+    new = "forward_sync_buffers"
+    return new if new in signature(wrapper).parameters else "broadcast_buffers"
 
 
 def _one_at_a_time(hook: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge, Le
 
+from bench import strategies
 from bench.common.dtypes import dtype_of, narrow_dtype
 from bench.strategies import _fully_sharded, _shard_groups
 
@@ -38,14 +39,13 @@ class FsdpOptions:
     """Keep the shards and the optimizer in pinned host memory; CUDA only. Written from documentation, untested."""
 
 
-class Strategy:
+class Strategy(strategies.Strategy):
     """fully_shard over the default process group, one unit per block and one for the rest."""
 
-    Options: ClassVar[type[FsdpOptions]] = FsdpOptions
-    max_world_size: ClassVar[int | None] = None
+    Options = FsdpOptions
 
     def __init__(self, options: FsdpOptions) -> None:
-        self.options = options
+        super().__init__(options)
         self._context = nullcontext()
 
     @staticmethod
@@ -83,6 +83,14 @@ class Strategy:
                 "which is then skipped on machines without a GPU"
             )
         return _shard_groups.uneven(options.shard_size, world_size)
+
+    @staticmethod
+    def lacking(options: FsdpOptions, device_type: DeviceType, *, wire: bool) -> str | None:  # noqa: ARG004
+        from torch.distributed.fsdp import FSDPModule
+
+        if wire and not hasattr(FSDPModule, "set_custom_all_gather"):
+            return "FSDP2 lets no one replace its collectives, which measure.wire needs; torch 2.11 does"
+        return _fully_sharded.lacking(device_type)
 
     @staticmethod
     def needs_cpu_group(options: FsdpOptions) -> bool:
@@ -131,6 +139,3 @@ class Strategy:
         from torch.nn.utils import clip_grad_norm_
 
         clip_grad_norm_(model.parameters(), max_norm)
-
-    def validated(self, model: nn.Module) -> None:
-        _fully_sharded.reshard(model)

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from annotated_types import Ge, Le
 
+from bench import strategies
+from bench.common import torch_private
 from bench.common.dtypes import narrow_dtype
 from bench.strategies import _shard_groups
 
@@ -32,15 +34,14 @@ class Fsdp1Options:
     """Give the optimizer the model's own parameters instead of the flattened ones."""
 
 
-class Strategy:
+class Strategy(strategies.Strategy):
     """FullyShardedDataParallel over the default process group, one unit per block and one for the rest."""
 
-    Options: ClassVar[type[Fsdp1Options]] = Fsdp1Options
-    max_world_size: ClassVar[int | None] = None
+    Options = Fsdp1Options
     sharded_scaler = True
 
     def __init__(self, options: Fsdp1Options) -> None:
-        self.options = options
+        super().__init__(options)
         self._synchronising = nullcontext()
 
     @staticmethod
@@ -48,13 +49,12 @@ class Strategy:
         return _shard_groups.uneven(options.shard_size, world_size)
 
     @staticmethod
-    def lacking() -> str | None:
-        import torch
+    def lacking(options: Fsdp1Options, device_type: DeviceType, *, wire: bool) -> str | None:  # noqa: ARG004
         from torch.distributed import fsdp
 
         if hasattr(fsdp, "FullyShardedDataParallel"):
             return None
-        return f"torch {torch.__version__} no longer has FullyShardedDataParallel: use strategy fsdp"
+        return "it no longer has FullyShardedDataParallel: use strategy fsdp"
 
     def wrap(
         self, model: nn.Module, blocks: list[nn.Module], *, device: torch.device, precision: str
@@ -82,7 +82,7 @@ class Strategy:
 
         keeps = self.options.sharding_strategy == "shard_grad_op"
         if _shard_groups.is_hybrid(self.options.shard_size, world_size):
-            return ShardingStrategy._HYBRID_SHARD_ZERO2 if keeps else ShardingStrategy.HYBRID_SHARD
+            return torch_private.HYBRID_SHARD_ZERO2 if keeps else ShardingStrategy.HYBRID_SHARD
         return ShardingStrategy.SHARD_GRAD_OP if keeps else ShardingStrategy.FULL_SHARD
 
     def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, NoReturn
+
+from bench import strategies
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProcessGroupOptions:
-    """No options."""
+class Strategy(strategies.Strategy):
+    """A strategy without a model to distribute."""
 
+    trains = False
 
-class Strategy:
-    """A strategy without `wrap`: there is no model to distribute."""
-
-    Options: ClassVar[type[ProcessGroupOptions]] = ProcessGroupOptions
-    max_world_size: ClassVar[int | None] = None
-
-    def __init__(self, options: ProcessGroupOptions) -> None:
-        self.options = options
+    def wrap(self, model: nn.Module, blocks: list[nn.Module], **_: object) -> NoReturn:  # noqa: ARG002
+        raise AssertionError("there is no model")

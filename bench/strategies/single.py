@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
+
+from bench import strategies
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
 
-@dataclass(frozen=True, kw_only=True)
-class SingleOptions:
-    """No options."""
-
-
-class Strategy:
+class Strategy(strategies.Strategy):
     """The model, unchanged."""
 
-    Options: ClassVar[type[SingleOptions]] = SingleOptions
-    max_world_size: ClassVar[int | None] = 1
-
-    def __init__(self, options: SingleOptions) -> None:
-        self.options = options
+    max_world_size = 1
 
     def wrap(
         self,
         model: nn.Module,
-        blocks: list[nn.Module],  # noqa: ARG002 - the protocol's signature
+        blocks: list[nn.Module],  # noqa: ARG002 - the base class's signature
         *,
         device: torch.device,
-        precision: str,  # noqa: ARG002 - the protocol's signature
+        precision: str,  # noqa: ARG002 - the base class's signature
     ) -> nn.Module:
         return model.to(device)
 
@@ -42,6 +34,3 @@ class Strategy:
         from torch.nn.utils import clip_grad_norm_
 
         clip_grad_norm_(model.parameters(), max_norm)
-
-    def validated(self, model: nn.Module) -> None:
-        """Nothing to restore."""

@@ -4,10 +4,8 @@ others. The workload says by its method tp_plan how its layers are divided."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from bench.strategies._layout import Layout
-from bench.strategies._meshed import MeshedStrategy
+from bench.strategies import mesh
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,15 +16,16 @@ class TpOptions:
     """Also shard the activations between the divided layers, along the sequence."""
 
 
-class Strategy(MeshedStrategy):
+class Strategy(mesh.Strategy):
     """A mesh with the dimension tp alone."""
 
-    Options: ClassVar[type[TpOptions]] = TpOptions
+    Options = TpOptions
 
     @staticmethod
-    def asks_of_workload(options: TpOptions) -> list[str]:  # noqa: ARG004 - the protocol's signature
-        return ["tp_plan"]
+    def sizes(options: TpOptions, world_size: int) -> mesh.MeshOptions:
+        sequence_parallel = options.sequence_parallel and world_size > 1
+        return mesh.MeshOptions(dp_shard=1, tp=world_size, sequence_parallel=sequence_parallel)
 
     @staticmethod
-    def layout(options: TpOptions, world_size: int) -> Layout:
-        return Layout(tp=world_size, sequence_parallel=options.sequence_parallel and world_size > 1)
+    def needs_tp_plan(options: TpOptions) -> bool:  # noqa: ARG004 - the base class's signature
+        return True

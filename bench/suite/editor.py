@@ -19,7 +19,7 @@ def set_up(suite: Path, schema: str) -> Path:
     except UnicodeDecodeError:
         raise InputError(f"{suite}: this is not a text in UTF-8: give the YAML file of a suite") from None
     path = suite.with_name(SCHEMA)
-    path.write_text(f"{schema}\n", encoding="utf-8")
+    path.write_text(schema, encoding="utf-8")
     if "yaml-language-server:" not in written:
         suite.write_bytes(f"{LINE}{written}".encode())
     return path

@@ -24,7 +24,7 @@ def machine_rules(case: Case) -> Iterator[tuple[Path, str]]:
     """Every rule that the case breaks. Workloads that measure the machine need `process_group`, and only they do."""
     workload, strategy = case.workload.name, case.strategy.name
     if not workloads.measures_machine(workload):
-        if not strategies.lays_models(strategy):
+        if not strategies.load(strategy).trains:
             yield (
                 ("strategy", "name"),
                 f"{strategy} does not distribute a model, but {workload} is trained: use single, ddp or fsdp",

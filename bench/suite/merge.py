@@ -25,9 +25,6 @@ def merge(base: Node | None, over: Node | None) -> Node | None:
     if ours is not None and theirs is not None and ours.value != theirs.value:
         return over
     removed = {other for given, other in _EITHER if given in over.value and other not in over.value}
-    ours, theirs = base.get("source"), over.get("source")
-    if ours is not None and theirs is not None and ours.value != theirs.value:
-        removed |= {"source_options"} - over.value.keys()  # another loader has other arguments
     merged = {key: item for key, item in base.value.items() if key not in removed}
     for key, item in over.value.items():
         merged[key] = merge(merged.get(key), item) or item

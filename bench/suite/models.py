@@ -26,7 +26,7 @@ from pydantic import (
 )
 
 from bench import strategies, workloads
-from bench.common.custom_part import label
+from bench.common.custom_file import label
 from bench.common.errors import InputError
 from bench.common.nearest import did_you_mean
 from bench.records.run_spec import DataSpec, FindSpec, MeasureSpec, TrainSpec
@@ -88,11 +88,10 @@ def options_model(options: type) -> type[BaseModel]:
 
 def _chosen(kind: Any, value: Any) -> Chosen:
     name = str(value.get("name", "")) if isinstance(value, dict) else ""
-    # shipped names first: other names need a search through every installed package
-    if ":" not in name and name not in kind.names() and name not in kind.known():
+    if ":" not in name and name not in kind.names():
         word = kind.__name__.removeprefix("bench.")
-        near = did_you_mean(name, kind.known())
-        raise ValueError(f"must name one of the {word} {', '.join(kind.known())}{near}")
+        near = did_you_mean(name, kind.names())
+        raise ValueError(f"must name one of the {word} {', '.join(kind.names())}{near}")
     options = {key: item for key, item in value.items() if key != "name"}
     # pydantic appends the locations of this inner ValidationError to ours
     text = json.dumps({OPTIONS: options})

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bench import strategies, workloads
-from bench.common.custom_function import LOADER, OPTIMIZER, SCHEDULE, CustomFunction
-from bench.common.custom_part import label
+from bench.command.rules import command_rules
+from bench.common.custom_file import label
 from bench.common.nearest import did_you_mean
 from bench.suite.check import Path
 from bench.suite.machine_rules import machine_rules
-from bench.suite.script_rules import script_rules
 
 if TYPE_CHECKING:
     from bench.records.run_spec import TrainSpec
@@ -32,13 +31,13 @@ Broken = Iterator[tuple[Path, str]]
 
 def broken_rules(case: Case) -> Broken:
     """Every rule that the case breaks."""
-    if workloads.runs_a_script(case.workload.name):
-        yield from script_rules(case)
+    if workloads.runs_a_command(case.workload.name):
+        yield from command_rules(case)
         yield from _repeats(case)
         yield from _threads_axis(case)
         return
     if case.scaling == "counted":
-        yield ("scaling",), "counted is for scripts, whose batch is not known: use strong, weak or none"
+        yield ("scaling",), "counted is for commands, whose batch is not known: use strong, weak or none"
     yield from machine_rules(case)
     if workloads.measures_machine(case.workload.name):
         yield from _span(case)
@@ -59,8 +58,6 @@ def broken_rules(case: Case) -> Broken:
 
 
 def _batch(case: Case) -> Broken:
-    if _searches_a_pipeline(case):
-        return  # _find_batch says what it needs
     if case.scaling == "strong" and (case.global_batch is None or case.batch_per_rank is not None):
         yield ("scaling",), "strong scaling fixes global_batch: give it, and no batch_per_rank"
     elif case.scaling == "weak" and (case.batch_per_rank is None or case.global_batch is not None):
@@ -75,14 +72,7 @@ def _find_batch(case: Case) -> Broken:
     find = case.find_batch
     if find is None:
         return
-    if _searches_a_pipeline(case):
-        if case.scaling != "none" or case.global_batch is not None or case.batch_per_rank is not None:
-            yield (
-                ("find_batch",),
-                "find_batch cannot divide a batch for a pipeline, whose memory depends on the number of "
-                "micro-batches: leave out the batch, and set train.accumulate and scaling: none",
-            )
-    elif case.train.accumulate != 1:
+    if case.train.accumulate != 1:
         yield (
             ("train", "accumulate"),
             f"train.accumulate is {case.train.accumulate}: find_batch finds it, leave it out",
@@ -95,12 +85,6 @@ def _find_batch(case: Case) -> Broken:
     if find.smallest > find.largest:
         sizes = f"find_batch.smallest is {find.smallest}, find_batch.largest {find.largest}"
         yield ("find_batch", "smallest"), f"{sizes}: it must not be larger"
-
-
-def _searches_a_pipeline(case: Case) -> bool:
-    """Whether find_batch searches for a case whose layers are divided into stages."""
-    asked = strategies.asks_of_workload(case.strategy.name, case.strategy.options)
-    return case.find_batch is not None and "stages" in asked
 
 
 def _span(case: Case) -> Broken:
@@ -123,18 +107,14 @@ def _wire(case: Case) -> Broken:
         return
     if len(set(factors)) < len(factors):
         yield ("measure", "wire"), "measure.wire names a factor twice: name each once"
-    if not strategies.scales_messages(case.strategy.name):
-        able = " or ".join(name for name in strategies.names() if strategies.scales_messages(name))
+    if not strategies.load(case.strategy.name).has_own("scale_messages"):
+        able = " or ".join(
+            name for name in strategies.names() if strategies.load(name).has_own("scale_messages")
+        )
         yield (
             ("measure", "wire"),
             f"measure.wire needs a strategy whose messages can be longer or shorter, and "
             f"{label(case.strategy.name)} has none that can: use {able}, or leave it out",
-        )
-    if workloads.makes_steps(workloads.load(case.workload.name)):
-        yield (
-            ("measure", "wire"),
-            f"measure.wire is for models that are trained as one, and {label(case.workload.name)} makes its own steps: "
-            "leave it out",
         )
 
 
@@ -171,55 +151,10 @@ def _threads_axis(case: Case) -> Broken:
 
 
 def _source(case: Case) -> Broken:
-    source, kind = case.data.source, workloads.load(case.workload.name)
-    if not workloads.is_stream(case.workload.name, source):
-        yield from _examples(case)
-    elif workloads.measures_machine(case.workload.name) or not (":" in source or source in LOADER.names()):
-        known = (*kind.sources, *LOADER.names())
-        reads = f"{label(case.workload.name)} reads {', '.join(known)}{did_you_mean(source, known)}"
-        own = "; your own loader is a function of a file, as in ./my_data.py:loader"
-        yield ("data", "source"), f"data.source is {source!r}: {reads}{own}"
-    else:
-        yield from _stream(case)
-
-
-def _examples(case: Case) -> Broken:
-    """A workload's own examples."""
-    if case.data.source_options:
-        yield (
-            ("data", "source_options"),
-            f"data.source_options are for your own loader, and data.source is {case.data.source}: leave them out",
-        )
-    if not hasattr(workloads.load(case.workload.name), "batch") and not workloads.measures_machine(
-        case.workload.name
-    ):
-        yield (
-            ("workload",),
-            f"class {label(case.workload.name)} lacks batch(places, keys): write it, or name a loader of a stream as "
-            "in data: ./my_data.py:loader",
-        )
-
-
-def _stream(case: Case) -> Broken:
-    if reason := LOADER.problem(case.data.source):
-        yield ("data", "source"), f"data.source: {reason}"
-    for key in case.data.source_options:
-        if key == "shard" or not key.isidentifier():
-            yield (
-                ("data", "source_options", key),
-                f"data.source_options.{key} cannot be an argument of the loader: rename it",
-            )
-    if case.measure.epochs is not None:
-        yield (
-            ("measure", "epochs"),
-            "measure.epochs: the length of a stream is not known: give measure.steps instead",
-        )
-    for key in ("pin_memory", "persistent_workers", "prefetch"):
-        if getattr(case.data, key) != getattr(type(case.data), key):
-            yield (
-                ("data", key),
-                f"data.{key}: your own loader sets it itself, so leave it out",
-            )
+    source, sources = case.data.source, workloads.load(case.workload.name).sources
+    if source not in sources:
+        reads = f"{label(case.workload.name)} reads {', '.join(sources)}{did_you_mean(source, sources)}"
+        yield ("data", "source"), f"data.source is {source!r}: {reads}"
 
 
 def _training(case: Case) -> Broken:
@@ -227,8 +162,6 @@ def _training(case: Case) -> Broken:
     if train.total_steps is not None and train.warmup_steps > train.total_steps:
         counts = f"train.warmup_steps is {train.warmup_steps}, train.total_steps {train.total_steps}"
         yield ("train", "warmup_steps"), f"{counts}: the learning rate would never come down"
-    if workloads.makes_steps(workloads.load(case.workload.name)):
-        yield from _custom_step(case)
     yield from _optimizer(train)
     yield from _schedule(train)
     if train.micro_batch is not None and train.accumulate != 1:
@@ -256,50 +189,14 @@ def _training(case: Case) -> Broken:
         )
 
 
-def _custom_step(case: Case) -> Broken:
-    """Keys that divide or compile a step, which a workload that makes its own steps does itself."""
-    train, name = case.train, label(case.workload.name)
-    for key in ("accumulate", "micro_batch", "compile_loss"):
-        if getattr(train, key) != getattr(type(train), key):
-            yield (
-                ("train", key),
-                f"train.{key}: {name} makes its own steps (its method step), so leave it out",
-            )
-    if case.strategy.name == "ddp" and case.strategy.options["static_graph"]:
-        yield (
-            ("strategy", "static_graph"),
-            f"static_graph promises that all backward passes are alike, and {name} makes its own steps: leave it out",
-        )
-    if case.find_batch is not None and (case.global_batch or case.batch_per_rank):
-        batch = f"{name} makes its own steps, so the batch cannot be accumulated"
-        yield ("find_batch",), f"find_batch: {batch}: leave out find_batch, or the batch"
-
-
 def _optimizer(train: TrainSpec) -> Broken:
-    if not _is_known(train.optimizer, OPTIMIZER):
-        yield ("train", "optimizer"), _unknown_part("optimizer", train.optimizer, OPTIMIZER, "RMSprop")
-    if reason := OPTIMIZER.problem(train.optimizer):
-        yield ("train", "optimizer"), f"train.optimizer: {reason}"
     if train.momentum and train.optimizer != "sgd":
-        other = (
-            ""
-            if train.optimizer in OPTIMIZER.ours
-            else "; for others it is an item of train.optimizer_options"
-        )
         yield (
             ("train", "momentum"),
-            f"train.momentum is {train.momentum:g}: only sgd has it, and the optimizer is {train.optimizer}{other}",
+            f"train.momentum is {train.momentum:g}: only sgd has it, and the optimizer is {train.optimizer}",
         )
-    if OPTIMIZER.is_custom(train.optimizer):
-        for key in ("weight_decay", "fused_optimizer"):
-            if getattr(train, key):
-                yield (
-                    ("train", key),
-                    f"train.{key} is not for your own optimizer: give it as an item of train.optimizer_options",
-                )
-        return
     for key, instead in _KEYS_OF_ARGUMENTS.items():
-        if key in train.optimizer_options and (key != "momentum" or train.optimizer == "sgd"):
+        if key in train.optimizer_options:
             yield (
                 ("train", "optimizer_options", key),
                 f"train.optimizer_options.{key} has a key of its own: give train.{instead}",
@@ -307,45 +204,20 @@ def _optimizer(train: TrainSpec) -> Broken:
 
 
 def _schedule(train: TrainSpec) -> Broken:
-    name = train.lr_schedule
-    if not _is_known(name, SCHEDULE):
-        yield ("train", "lr_schedule"), _unknown_part("lr_schedule", name, SCHEDULE, "OneCycleLR")
-    elif name == "ReduceLROnPlateau":
-        yield (
-            ("train", "lr_schedule"),
-            "train.lr_schedule is ReduceLROnPlateau: it follows a result of validation, which a step does not have: "
-            "use constant, which is the same until its patience is over",
-        )
-    elif reason := SCHEDULE.problem(name):
-        yield ("train", "lr_schedule"), f"train.lr_schedule: {reason}"
-    elif name in SCHEDULE.ours and train.lr_schedule_options:
-        yield (
-            ("train", "lr_schedule_options"),
-            f"train.lr_schedule_options are for torch's schedules and your own, and train.lr_schedule is {name}: it "
-            "has warmup_steps and total_steps",
-        )
-    elif name not in SCHEDULE.ours:
-        for key in ("warmup_steps", "total_steps"):
-            if getattr(train, key):
-                yield (
-                    ("train", key),
-                    f"train.{key} is not for lr_schedule {name}: give its arguments in train.lr_schedule_options",
-                )
-
-
-def _is_known(name: str, kind: CustomFunction) -> bool:
-    """Whether it is one of ours, the name of a class of torch, `FILE.py:FUNCTION`, or an installed package's. Whether
-    torch has the class is checked where torch is loaded."""
-    # the last asks every installed package
-    return not kind.is_custom(name) or ":" in name or name in kind.names()
-
-
-def _unknown_part(key: str, name: str, kind: CustomFunction, example: str) -> str:
-    known = (*kind.ours, *kind.names())
-    return (
-        f"train.{key} is {name!r}: it must be one of {', '.join(known)}, a class of torch as in {example}, or your own "
-        f"function as in ./my_file.py:make{did_you_mean(name, known)}"
-    )
+    if train.lr_schedule != "MultiStepLR":
+        if train.lr_schedule_options:
+            yield (
+                ("train", "lr_schedule_options"),
+                f"train.lr_schedule_options are for MultiStepLR, and train.lr_schedule is {train.lr_schedule}: it "
+                "has warmup_steps and total_steps",
+            )
+        return
+    for key in ("warmup_steps", "total_steps"):
+        if getattr(train, key):
+            yield (
+                ("train", key),
+                f"train.{key} is not for lr_schedule MultiStepLR: give its arguments in train.lr_schedule_options",
+            )
 
 
 def _warmup(case: Case) -> Broken:
@@ -372,32 +244,31 @@ def _impossible_in_torch(case: Case) -> Broken:
     asked = strategies.Asked(train=case.train, measure=case.measure)
     for key, reason in strategies.conflicts(case.strategy.name, case.strategy.options, asked):
         yield ("strategy", key), reason
-    asked_of_workload = strategies.asks_of_workload(case.strategy.name, case.strategy.options)
+    needs_tp_plan = strategies.needs_tp_plan(case.strategy.name, case.strategy.options)
     if case.train.float8 and case.train.precision != "bf16":
         yield (
             ("train", "float8"),
             f"float8 takes the place of products in bf16, but train.precision is {case.train.precision}: use bf16",
         )
-    if case.train.float8 and "tp_plan" in asked_of_workload:
+    if case.train.float8 and needs_tp_plan:
         yield (
             ("train", "float8"),
             "float8 scales whole tensors, and tp gives each rank a part of them: leave one of both out",
         )
-    for method in asked_of_workload:
-        if not hasattr(workloads.load(case.workload.name), method):
-            yield (
-                ("strategy", "name"),
-                f"strategy {label(case.strategy.name)} divides a model as its workload says, and "
-                f"{label(case.workload.name)} has no method {method}: use another strategy, or add the method",
-            )
+    if needs_tp_plan and not workloads.load(case.workload.name).has_own("tp_plan"):
+        yield (
+            ("strategy", "name"),
+            f"strategy {label(case.strategy.name)} divides a model as its workload says, and "
+            f"{label(case.workload.name)} has no method tp_plan: use another strategy, or add the method",
+        )
     is_fused_in_fp16 = case.train.precision == "fp16" and case.train.fused_optimizer
-    if is_fused_in_fp16 and getattr(strategies.load(case.strategy.name), "sharded_scaler", False):
+    if is_fused_in_fp16 and strategies.load(case.strategy.name).sharded_scaler:
         yield (
             ("train", "fused_optimizer"),
             f"torch's loss scaler for {case.strategy.name} cannot tell a fused optimizer about overflows on other "
             "ranks: use train.precision bf16, or leave out fused_optimizer",
         )
-    if case.strategy.name != "fsdp" or not getattr(workloads.load(case.workload.name), "batch_norm", False):
+    if case.strategy.name != "fsdp" or not workloads.load(case.workload.name).batch_norm:
         return
     gathered = case.strategy.options["param_dtype"] or case.train.precision
     if gathered in ("bf16", "fp16"):
@@ -423,7 +294,6 @@ def secrets(case: Case) -> Iterator[tuple[tuple[str, ...], str]]:
     sections: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         (("workload",), case.workload.options),
         (("strategy",), case.strategy.options),
-        (("data", "source_options"), case.data.source_options),
         (("train", "optimizer_options"), case.train.optimizer_options),
         (("train", "lr_schedule_options"), case.train.lr_schedule_options),
     )

@@ -5,21 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bench.records.vocabulary import SCRIPT
+from bench.records.vocabulary import COMMAND
 from bench.suite.merge import put
 from bench.suite.models import PERCENTAGE
 from bench.suite.yaml_nodes import Node
 
 MEMORY_SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([kKMGT])(i?)B")
-_CUSTOM_PARTS = (
-    ("workload", "name"),
-    ("strategy", "name"),
-    ("data", "source"),
-    ("train", "optimizer"),
-    ("train", "lr_schedule"),
-)
-"""Keys that may name a user's file."""
-_SHORT_NAMES = {"AdamW": "adamw", "Adam": "adam", "SGD": "sgd"}
 _EXPONENTS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
@@ -62,13 +53,10 @@ def written_out(case: Node) -> Node:
     limit = case.get("measure", "memory_limit_bytes")
     if limit is not None and isinstance(limit.value, str) and (size := memory_size(limit.value)) is not None:
         case = put(case, ["measure", "memory_limit_bytes"], Node(size, limit.where, limit.key_where))
-    for section, key in _CUSTOM_PARTS:
-        name = case.get(section, key)
+    for section in ("workload", "strategy"):
+        name = case.get(section, "name")
         if name is not None and isinstance(name.value, str) and re.match(r"\.[^\0]*$", name.value):
-            case = _replaced(case, section, key, str((_folder_of(name.where) / name.value).resolve()))
-    optimizer = case.get("train", "optimizer")
-    if optimizer is not None and isinstance(optimizer.value, str) and optimizer.value in _SHORT_NAMES:
-        case = _replaced(case, "train", "optimizer", _SHORT_NAMES[optimizer.value])
+            case = _replaced(case, section, "name", str((_folder_of(name.where) / name.value).resolve()))
     return case
 
 
@@ -84,7 +72,7 @@ def _with_command(case: Node) -> Node:
     """`workload: {command: [...]}` with the name of that workload, its strategy, its scaling and a whole `cwd`."""
     command, workload = case.get("workload", "command"), case.get("workload")
     name = case.get("workload", "name")
-    if command is None or workload is None or (name is not None and name.value != SCRIPT):
+    if command is None or workload is None or (name is not None and name.value != COMMAND):
         return case
 
     def here(value: object) -> Node:
@@ -99,9 +87,9 @@ def _with_command(case: Node) -> Node:
     if isinstance(given, str) and "\0" not in given:
         whole = Node(str((_folder_of(where) / given).resolve()), where, where)
         workload = case.value["workload"]
-        inside = {**workload.value, "name": here(SCRIPT), "cwd": whole}
+        inside = {**workload.value, "name": here(COMMAND), "cwd": whole}
         case = Node({**case.value, "workload": Node(inside, workload.where, workload.key_where)}, case.where)
-    for key, value in (("strategy", "script"), ("scaling", "counted")):
+    for key, value in (("strategy", "command"), ("scaling", "counted")):
         if case.get(key) is None:
             case = put(case, [key], here(value))
     return case

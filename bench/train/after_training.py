@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.measure.recorder import NO_SYNC, PROFILED
-from bench.strategies._meshed import MeshedStrategy
+from bench.strategies import mesh
 from bench.train import memory_limit, selfcheck, wire
 from bench.train.unsynchronised import Unsynchronised
 
@@ -33,7 +33,7 @@ def batches_after(spec: RunSpec, strategy: Strategy, trained: int) -> int:
     """Number of optimizer steps after the `trained` ones. The profiled steps and the unsynchronised steps each begin
     with a step that is not recorded; under a mesh, one more tells the dimension of each message."""
     steps = profiled_steps(spec)
-    kinds = 2 if hasattr(strategy, "unsynchronised") else 1
+    kinds = 2 if strategy.has_own("unsynchronised") else 1
     more = kinds * (1 + steps) + _has_dimensions(spec, strategy) if steps else 0
     return 2 * selfcheck.pairs_of(spec, trained) + wire.steps_of(spec, strategy) + more
 
@@ -41,7 +41,7 @@ def batches_after(spec: RunSpec, strategy: Strategy, trained: int) -> int:
 def _has_dimensions(spec: RunSpec, strategy: Strategy) -> bool:
     """Whether a step's messages are recorded, which says over which dimension of a mesh each goes. torch.compile would
     compile the step again for that."""
-    return isinstance(strategy, MeshedStrategy) and spec.world_size > 1 and not spec.train.compile
+    return isinstance(strategy, mesh.Strategy) and spec.world_size > 1 and not spec.train.compile
 
 
 def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> str | None:
@@ -53,7 +53,7 @@ def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> str 
     if training.spec.measure.memory_limit_bytes is not None:
         memory_limit.lift()  # the profiler's own memory is not the training's
     training.compilations.stop()
-    training.schedules = []  # a schedule may refuse steps beyond its last one
+    training.schedule = None  # the training has ended
     training.garbage.settle()
     try:
         if pairs := selfcheck.pairs_of(training.spec, training.steps):
@@ -63,7 +63,7 @@ def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> str 
             problem = _profile(training, clock, scratch, writer)
         if wire.factors_of(training.spec, training.strategy):
             wire.run(training, scratch, writer)
-        if profiled_steps(training.spec) and hasattr(training.strategy, "unsynchronised"):
+        if profiled_steps(training.spec) and training.strategy.has_own("unsynchronised"):
             _do_without(training, clock)
         return problem
     finally:

@@ -10,6 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
+from bench.common import torch_private
 from bench.records.messages import Gpu
 
 
@@ -28,11 +29,9 @@ def problem(gpus: Sequence[Gpu]) -> str | None:
 
 def _too_few(gpus: Sequence[Gpu]) -> str | None:
     """A sentence if CUDA shows fewer GPUs than the driver; null if it shows none, which `_problem` explains."""
-    import torch
-
     if any(gpu.needs_its_name for gpu in gpus):
         return None
-    shown = torch._C._cuda_getDeviceCount()  # torch.cuda.device_count() asks the driver, too
+    shown = torch_private.cuda_device_count()  # torch.cuda.device_count() asks the driver, too
     if not 0 < shown <= max(gpu.index for gpu in gpus):
         return None
     silent = [f"GPU {gpu.index} does not answer the driver" for gpu in gpus if gpu.uuid is None][:1]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
+from bench.common import torch_private
+
 if TYPE_CHECKING:
     from torch import nn
 
@@ -15,10 +17,10 @@ if TYPE_CHECKING:
 
 _aten = torch.ops.aten
 _ATTENTION = [
-    _aten._scaled_dot_product_flash_attention.default,
-    _aten._scaled_dot_product_flash_attention_for_cpu.default,
-    _aten._scaled_dot_product_efficient_attention.default,
-    _aten._scaled_dot_product_cudnn_attention.default,
+    torch_private.flash_attention,
+    torch_private.flash_attention_on_cpu,
+    torch_private.efficient_attention,
+    torch_private.cudnn_attention,
 ]
 _MATMULS = [
     _aten.mm.default,

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
+from bench.common import torch_private
 from bench.common.safe_path import installed_path
 
 if TYPE_CHECKING:
@@ -34,26 +35,24 @@ def exclude_current_folder() -> None:
 
     torch gives them our `sys.path`, which begins with folders of user code; the process that tests vector instructions
     would also import from the current folder."""
-    from torch._inductor.cpu_vec_isa import VecISA
-
     os.environ.setdefault("TORCH_CUSTOM_PYTHONPATH", installed_path())
-    VecISA._avx_py_load = f"import sys\nsys.path[:] = filter(None, sys.path)\n{VecISA._avx_py_load}"
+    tried = f"import sys\nsys.path[:] = filter(None, sys.path)\n{torch_private.avx_py_load}"
+    torch_private.replace("avx_py_load", tried)
 
 
 class Compilations:
     """Counts compilations from its creation on. Make one per process: torch has one list of callbacks."""
 
     def __init__(self) -> None:
-        from torch._dynamo.callback import callback_handler
-
         self._count = 0
         self._compile_ns = 0
         self._began_ns = 0
         self._measured = 0
         self._measuring = False
         self._is_over = False
-        callback_handler.register_start_callback(self._begin)
-        callback_handler.register_end_callback(self._end)
+        callbacks = torch_private.callback_handler
+        callbacks.register_start_callback(self._begin)
+        callbacks.register_end_callback(self._end)
 
     def measure(self) -> None:
         """Call it before the first measured step."""

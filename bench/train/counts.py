@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from bench.records.run_spec import RunSpec
     from bench.workloads import Batch, Workload
 
-METHODS = ("examples_in", "tokens_in")
-"""Optional methods of a workload: the number in a batch, as `examples_in(batch) -> int`."""
+
+def own_methods(workload: Workload) -> list[str]:
+    """Those of `examples_in` and `tokens_in` that the workload has, because its batches differ."""
+    return [name for name in ("examples_in", "tokens_in") if workload.has_own(name)]
 
 
 def count_of(found: Any) -> int | None:
@@ -33,7 +35,7 @@ class Counts:
     """Numbers that the workload's methods have counted, batch by batch."""
 
     def __init__(self, workload: Workload) -> None:
-        self._methods = {name: getattr(workload, name) for name in METHODS if hasattr(workload, name)}
+        self._methods = {name: getattr(workload, name) for name in own_methods(workload)}
         self._counted = {name: array("q") for name in self._methods}
         self._tokens_per_example = workload.tokens_per_example
 

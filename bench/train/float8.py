@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from bench.common.errors import InputError
+from bench.common.torch_private import scaled_mm
 
 _MULTIPLE = 16
 """Sizes of a product must be multiples of it."""
@@ -81,5 +82,5 @@ def _scaled(
     a: tuple[torch.Tensor, torch.Tensor], b: tuple[torch.Tensor, torch.Tensor], dtype: torch.dtype
 ) -> torch.Tensor:
     """a [m, k] times the transpose of b [n, k], which torch wants column-major."""
-    out: torch.Tensor = torch._scaled_mm(a[0], b[0].t(), scale_a=a[1], scale_b=b[1], out_dtype=dtype)
+    out: torch.Tensor = scaled_mm(a[0], b[0].t(), scale_a=a[1], scale_b=b[1], out_dtype=dtype)
     return out

@@ -15,20 +15,18 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from bench import workloads
+from bench.common.custom_file import place_of
 from bench.common.error_text import describe
+from bench.common.torch_private import DataDependentOutputException, DynamicOutputShapeException
 from bench.train import counts, meta_device
-from bench.train.error_place import place_of
-from bench.train.named_losses import trained
 from bench.workloads import Workload
 
 LONGEST_S = 60
 """Time limit for counting, once the data are read; then SIGALRM ends the process."""
-CUSTOM_STEPS = "it makes its own steps, and only a loss can be counted"
 NOTHING_COUNTED = "it has none of the operations that are counted: matrix products, convolutions, attention"
 _FEW = 2
 """Examples; BatchNorm needs more than one."""
@@ -45,14 +43,14 @@ def main(answer: Connection, question: str) -> None:
     try:
         workload = workloads.prepared(job)
         signal.alarm(LONGEST_S)
-        if workloads.makes_steps(workload):
-            result = {"note": CUSTOM_STEPS}
-        elif any(hasattr(workload, method) for method in counts.METHODS):
+        if workload is None:
+            result = {}
+        elif counts.own_methods(workload):
             result = {"note": "its batches differ in size, so one batch does not stand for the others"}
         else:
-            result = {} if workload is None else count(workload, job["micro_batch"])
+            result = count(workload, job["micro_batch"])
     except (Exception, SystemExit) as error:  # a custom workload may raise anything
-        result = {"note": failure_note(error, job["workload"])}
+        result = {"note": failure_note(error)}
     answer.send_bytes(json.dumps(result).encode())
 
 
@@ -93,17 +91,18 @@ def _counted(workload: Workload, sizes: tuple[int, ...], device: str) -> list[in
         for examples in sizes:
             batch = shapes.batch(workload, examples)
             with FlopCounterMode(display=False) as counter:
-                trained(workload.loss(model, batch)).backward()
+                workload.loss(model, batch).backward()
             found.append(counter.get_total_flops())
     return found
 
 
-def failure_note(error: BaseException, name: str) -> str:
-    """Why the model `name` could not run on shapes, in one line."""
+def failure_note(error: BaseException) -> str:
+    """Why a model could not run on shapes, in one line."""
     if isinstance(error, DataDependentOutputException | DynamicOutputShapeException):
         reason = (
             "it needs values, as for item(), an if on a tensor or a boolean mask, but here are only shapes"
         )
     else:
         reason = describe(error)
-    return reason + place_of(error, name)
+    place = place_of(error)
+    return f"{reason} ({place})" if place else reason

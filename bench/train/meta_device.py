@@ -7,15 +7,15 @@ accept `meta`. Code that needs values (`.item()`, an `if` on a tensor) raises Ru
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 
+from bench.common.torch_private import FakeTensorMode, disable_current_modes
 from bench.workloads import first_batch
 
 if TYPE_CHECKING:
@@ -49,13 +49,12 @@ class Shapes:
 
     def _moved(self, model: nn.Module) -> nn.Module:
         """The model with all tensors on the device; a shared parameter stays shared."""
-        moved: dict[int, torch.Tensor | None] = {id(None): None}
+        moved: dict[int, torch.Tensor] = {}
         for module in model.modules():
-            for tensors in (module._parameters, module._buffers):
-                for name, tensor in tensors.items():
-                    if id(tensor) not in moved and tensor is not None:
-                        moved[id(tensor)] = self._like(tensor)
-                    tensors[name] = moved[id(tensor)]  # type: ignore[assignment] # a parameter's is a parameter
+            for name, tensor in [*_own(module.named_parameters), *_own(module.named_buffers)]:
+                if id(tensor) not in moved:
+                    moved[id(tensor)] = self._like(tensor)
+                setattr(module, name, moved[id(tensor)])
         return model
 
     def _like(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -66,13 +65,20 @@ class Shapes:
         return same
 
 
+def _own(
+    named: Callable[..., Iterator[tuple[str, torch.Tensor]]],
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """A module's own parameters or buffers, those that it shares each time."""
+    return named(recurse=False, remove_duplicate=False)
+
+
 def _built(workload: Workload) -> nn.Module:
     """The model built as shapes; else on `meta`, where drawing a truncated normal needs no values; else in memory."""
     try:
         return workload.model()
     except RuntimeError:
         pass
-    with unset_fake_temporarily():
+    with disable_current_modes():
         try:
             with torch.device("meta"):
                 return workload.model()
@@ -85,5 +91,5 @@ def _built(workload: Workload) -> nn.Module:
 @contextmanager
 def _values() -> Iterator[None]:
     """Inside, new tensors are real ones on the CPU."""
-    with unset_fake_temporarily(), torch.device("cpu"):
+    with disable_current_modes(), torch.device("cpu"):
         yield

@@ -145,6 +145,17 @@ def gathered(number: int, device: torch.device) -> list[int]:
     return found
 
 
+_KEPT: list[object] = []
+
+
+def keep(training: object) -> None:
+    """Let a training, whose model may be in DDP, live until the process ends by os._exit.
+
+    In torch 2.8 and 2.11 such a model's reducer may own the last reference to the process group. Its destructor then
+    waits for gloo's threads with the GIL held, and one of them may need the GIL to free a tensor: neither ends."""
+    _KEPT.append(training)
+
+
 def leave() -> None:
     """End the default process group, if there is one."""
     import torch

@@ -32,6 +32,7 @@ from bench.measure.profile.profiled_step import (
     windows,
 )
 from bench.measure.rank_tables import TABLES, UNKNOWN, Writer
+from bench.probe.bench_probe import kineto
 
 _GZIP_LEVEL = 6
 """Level 9 takes three times as long for 1 % less."""
@@ -79,9 +80,16 @@ class Profiling:
             profiler.stop()
         assert profiler.profiler is not None
         assert profiler.profiler.kineto_results is not None
-        self._write(profiler.profiler.kineto_results.events())
-        if self._trace:
-            self._write_trace(profiler)
+        events = profiler.profiler.kineto_results.events()
+        trace = None
+        if self._trace or kineto.needs_trace(events):  # torch writes it only once
+            trace = self._scratch / f"trace.rank{self._writer.rank}.json"
+            profiler.export_chrome_trace(str(trace))
+        self._write(events, trace)
+        if trace is not None and self._trace:
+            _compress(trace)
+        if trace is not None:
+            trace.unlink()
 
     @contextmanager
     def step(self, number: int) -> Iterator[None]:
@@ -93,15 +101,17 @@ class Profiling:
             if self._device.type == "cuda":
                 torch.cuda.synchronize(self._device)
 
-    def _write(self, kineto: list[Any]) -> None:
-        events = [_event(each) for each in kineto if each.activity_type() in KINDS]
+    def _write(self, recorded: list[Any], trace: Path | None) -> None:
+        annotations = kineto.annotations_of(recorded)
+        kinds = [kineto.kind_of(each, annotations) for each in recorded]
+        events = [_event(each, kind) for each, kind in zip(recorded, kinds, strict=True) if kind in KINDS]
         self.problem = problem_of(self._device.type, {event.kind for event in events})
         if self.problem is not None:
             return
-        messages = [_group_event(each) for each in kineto if each.name().startswith(("gloo:", "c10d::"))]
+        messages = [_group_event(each) for each in recorded if each.name().startswith(("gloo:", "c10d::"))]
         collectives = [
             *collective_names.of_gloo(messages, self._gathering_ranks),
-            *collective_names.of_nccl(_nccl_kernels(kineto), _nccl_calls(kineto)),
+            *collective_names.of_nccl(_nccl_kernels(recorded, kinds), kineto.calls_of(recorded, trace)),
         ]
         compute = compute_intervals(events)
         for number, window in sorted(windows(events, MARK)):
@@ -122,47 +132,39 @@ class Profiling:
         if rows:
             rank_tables.append(self._scratch, table, self._writer, np.array(rows, dtype=TABLES[table]))
 
-    def _write_trace(self, profiler: torch.profiler.profile) -> None:
-        """The trace gets its final name only once it is complete."""
-        text = self._scratch / f"trace.rank{self._writer.rank}.json"
-        small = text.with_name(f".{text.name}.gz")
-        profiler.export_chrome_trace(str(text))
-        with text.open("rb") as source, gzip.open(small, "wb", _GZIP_LEVEL) as target:
-            shutil.copyfileobj(source, target)
-        text.unlink()
-        small.rename(text.with_name(f"{text.name}.gz"))
+
+def _compress(trace: Path) -> None:
+    """The compressed trace gets its final name only once it is complete."""
+    small = trace.with_name(f".{trace.name}.gz")
+    with trace.open("rb") as source, gzip.open(small, "wb", _GZIP_LEVEL) as target:
+        shutil.copyfileobj(source, target)
+    small.rename(trace.with_name(f"{trace.name}.gz"))
 
 
-def _event(kineto: Any) -> Event:
+def _event(event: Any, kind: str) -> Event:
     return Event(
-        name=kineto.name(),
-        kind=kineto.activity_type(),
-        begin_ns=kineto.start_ns(),
-        end_ns=kineto.end_ns(),
-        thread=kineto.start_thread_id(),
+        name=event.name(),
+        kind=kind,
+        begin_ns=event.start_ns(),
+        end_ns=event.end_ns(),
+        thread=event.start_thread_id(),
     )
 
 
-def _group_event(kineto: Any) -> GroupEvent:
-    shapes = [shape for shape in kineto.shapes() if shape]
+def _group_event(event: Any) -> GroupEvent:
+    shapes = [shape for shape in event.shapes() if shape]
     return GroupEvent(
-        name=kineto.name(),
-        begin_ns=kineto.start_ns(),
-        end_ns=kineto.end_ns(),
+        name=event.name(),
+        begin_ns=event.start_ns(),
+        end_ns=event.end_ns(),
         elements=tuple(math.prod(shape) for shape in shapes),
-        dtype=next((dtype for dtype in kineto.dtypes() if dtype and dtype != "Scalar"), ""),
+        dtype=next((dtype for dtype in event.dtypes() if dtype and dtype != "Scalar"), ""),
     )
 
 
-def _nccl_calls(kineto: list[Any]) -> dict[int, Mapping[str, str]]:
-    return {
-        each.correlation_id(): each.extra_meta() for each in kineto if each.name() == "record_param_comms"
-    }
-
-
-def _nccl_kernels(kineto: list[Any]) -> Iterator[NcclKernel]:
-    for each in kineto:
-        if each.activity_type() == "kernel" and is_nccl(each.name()):
+def _nccl_kernels(recorded: list[Any], kinds: list[str | None]) -> Iterator[NcclKernel]:
+    for each, kind in zip(recorded, kinds, strict=True):
+        if kind == "kernel" and is_nccl(each.name()):
             yield NcclKernel(
                 name=each.name(),
                 begin_ns=each.start_ns(),

@@ -10,17 +10,17 @@ import random
 import signal
 import sys
 import traceback
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import workloads
+from bench.command import rank as command
+from bench.common import torch_private
+from bench.common.custom_file import place_of
 from bench.common.error_text import describe
 from bench.common.process import die_with_parent, fork_children, name_process
 from bench.records.run_spec import RunSpec
-from bench.train import memory_limit, script, transport
-from bench.train.error_place import place_of
+from bench.train import memory_limit, transport
 from bench.train.memory_limit import MemoryLimit
 from bench.train.rank_job import NO_OUTCOME, RankJob
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import torch
 
     from bench.measure.rank_tables import Writer
-    from bench.strategies import Strategy
     from bench.train.loop import Clock, Training
     from bench.workloads import Workload
 
@@ -40,8 +39,8 @@ def main(job_json: str) -> None:
     name_process(f"rank {job.rank} of {spec.run_id}")
     fork_children()
     _become_a_rank(job, spec.nodes)
-    if spec.runs_a_script:
-        script.become(job, spec)
+    if spec.runs_a_command:
+        command.become(job, spec)
     try:
         outcome = _run(job, spec)
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # a model may raise anything
@@ -52,8 +51,10 @@ def main(job_json: str) -> None:
         limited = spec.measure.memory_limit_bytes is not None
         used_share = memory_limit.used_share(job.device_index)
         out_of_memory = memory_limit.is_out_of_memory(error, limited=limited, used_share=used_share)
-        place = "" if out_of_memory else place_of(error, spec.workload, spec.strategy, spec.data.source)
-        _write_outcome(job, {"error": describe(error) + place, "oom": out_of_memory})
+        place = None if out_of_memory else place_of(error)
+        _write_outcome(
+            job, {"error": describe(error) + (f" ({place})" if place else ""), "oom": out_of_memory}
+        )
         _exit(1)
     _write_outcome(job, outcome)
     _exit(0)
@@ -111,10 +112,8 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
 def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     """Train and validate, with the process group joined. Returns properties of workload and model."""
     from bench.data import loader
-    from bench.machine.user_packages import packages
     from bench.measure import evals
     from bench.train import after_training, process_group, user_modules
-    from bench.train.check_workload import couples_examples
     from bench.train.counts import Counts
     from bench.train.validate import Validation
 
@@ -122,8 +121,9 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     memory = MemoryLimit(spec.measure.memory_limit_bytes, device)
     scratch = Path(job.scratch)
     writer = _writer(job)
-    training, model = training_of(job, spec, workload, device)
-    user_code = job.rank == 0 and bool(spec.custom_files or packages(spec))
+    training, model = training_of(job.rank, spec, workload, device)
+    process_group.keep(training)
+    user_code = job.rank == 0 and bool(spec.custom_files)
     modules = user_modules.digests() if user_code else {}
     # of the first batch; 0: no tensor could be read, so nothing shows which batches are equal
     digests: list[int] = []
@@ -152,14 +152,12 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     all_same = same()
     counted = counts.outcome(spec, training.steps, device)
     process_group.leave()
-    stream = workloads.stream_of(workload)
     return {
         **model,
-        "dataset_size": workloads.epoch_size(workload),
-        "sharding": stream.sharding if stream is not None else None,
+        "dataset_size": workload.dataset_size,
         **counted,
-        "couples_examples": couples_examples(workload, training.model),
-        "metric": getattr(type(workload), "metric", None),
+        "couples_examples": _couples_examples(workload, training.model),
+        "metric": workload.metric,
         "same_batch": all_same,
         "profile_problem": profile_problem,
         "memory_before_bytes": memory.before_bytes,
@@ -167,6 +165,19 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
         # a method may have imported more since
         "modules": user_modules.digests() | modules if user_code else {},
     }
+
+
+def _couples_examples(workload: Workload, model: torch.nn.Module) -> bool:
+    """Whether an example's loss depends on the others of its batch; ranks that split a batch then train another model.
+
+    True if the workload says so, or if the model normalises by the statistics of a rank's own batch. SyncBatchNorm uses
+    the statistics of all ranks, which do not change with their number."""
+    from torch.nn import SyncBatchNorm
+
+    return workload.couples_examples or any(
+        isinstance(part, torch_private.BatchNorm) and not isinstance(part, SyncBatchNorm)
+        for part in model.modules()
+    )
 
 
 def same_batch(digests: list[int], ranks_per_batch: int) -> bool | None:
@@ -180,7 +191,7 @@ def same_batch(digests: list[int], ranks_per_batch: int) -> bool | None:
             first = number * ranks_per_batch
             raise RuntimeError(
                 f"ranks {first} to {first + ranks_per_batch - 1} share a batch (ranks_per_batch), but the first was "
-                "not the same on all of them: let batch() depend on its places and keys alone, a loader on its shard"
+                "not the same on all of them: let batch() depend on its places and keys alone"
             )
     return None if len(groups) == 1 else len(set(digests)) == 1 and digests[0] != 0
 
@@ -243,25 +254,21 @@ def _writer(job: RankJob) -> Writer:
 
 
 def training_of(
-    job: RankJob, spec: RunSpec, workload: Workload, device: torch.device
+    rank: int, spec: RunSpec, workload: Workload, device: torch.device
 ) -> tuple[Training, dict[str, int]]:
     """The training of this rank, whose process group is joined; and the size of its model."""
+    import torch
+
     from bench import strategies
     from bench.data import loader
-    from bench.measure import rank_tables
     from bench.train import after_training, checkpointing, float8
     from bench.train.loop import Training
-    from bench.train.members import Members, has_members
     from bench.train.run_length import run_length
 
     kind = strategies.load(spec.strategy)
-    make = partial(kind, kind.Options(**spec.strategy_options))
     own_model = workload.model()
-    strategy: Strategy = make()
-    if hasattr(strategy, "use"):
-        strategy.use(workload)
-    if has_members(own_model):
-        strategy = Members(make)  # type: ignore[assignment] # it has all that a rank calls
+    strategy = kind(kind.Options(**spec.strategy_options))
+    strategy.use(workload)
     parameters = sum(parameter.numel() for parameter in own_model.parameters())
     blocks = workload.blocks(own_model)
     units = len(blocks) + (sum(part.numel() for block in blocks for part in block.parameters()) < parameters)
@@ -270,14 +277,12 @@ def training_of(
     if spec.train.checkpointing:
         checkpointing.recompute(blocks, spec.train.checkpointing)
     model = strategy.wrap(own_model, blocks, device=device, precision=spec.train.precision)
-    if spec.train.compile and getattr(strategy, "compiles_blocks", False):
+    if spec.train.compile and strategy.compiles_blocks:
         for block in blocks:
             block.compile(mode=spec.train.compile_mode)
     elif spec.train.compile:
-        model = _compiled(model, spec.train.compile_mode)
-    if getattr(strategy, "makes_steps", False):
-        own_model = model  # the rank keeps only a part of it
-    length = run_length(spec.measure, workloads.epoch_size(workload), spec.global_batch)
+        model = torch.compile(model, mode=spec.train.compile_mode)  # type: ignore[assignment]
+    limit = run_length(spec.measure, workload.dataset_size, spec.global_batch)
     training = Training(
         spec=spec,
         workload=workload,
@@ -288,24 +293,12 @@ def training_of(
         batches=loader.batches(
             workload,
             spec,
-            job.rank,
-            length.steps + after_training.batches_after(spec, strategy, length.steps),
+            rank,
+            limit + after_training.batches_after(spec, strategy, limit),
         ),
-        length=length,
-        keep_named_losses=rank_tables.appending(Path(job.scratch), "named_losses", _writer(job)),
+        limit=limit,
     )
     return training, {"parameters": parameters, "units": units}
-
-
-def _compiled(model: torch.nn.Module, mode: str) -> torch.nn.Module:
-    import torch
-
-    from bench.train.members import has_members
-
-    if has_members(model):
-        return torch.nn.ModuleDict({name: _compiled(one, mode) for name, one in model.named_children()})
-    compiled: torch.nn.Module = torch.compile(model, mode=mode)  # type: ignore[assignment]
-    return compiled
 
 
 def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clock:
@@ -314,25 +307,7 @@ def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clo
 
     kind = StrictStepFile if spec.measure.nonfinite == "fail" else StepFile
     file = kind(job.step_file(), steps, job.identity(spec), further=2 * after_training.profiled_steps(spec))
-    clock = selfcheck.clock_on(device, file, peaks=spec.probe)
-    clock.keep_idle = _keeping_idle(job, steps)
-    return clock
-
-
-def _keeping_idle(job: RankJob, steps: int) -> Callable[[int, int, int], None]:
-    """Stores a row of the table `pipeline_steps`; steps after the training's are not kept."""
-    import numpy
-
-    from bench.measure import rank_tables
-
-    store = rank_tables.appending(Path(job.scratch), "pipeline_steps", _writer(job))
-
-    def keep(step: int, pipeline_ns: int, idle_ns: int) -> None:
-        if step < steps:
-            row = (step, pipeline_ns, idle_ns)
-            store(numpy.array([row], rank_tables.TABLES["pipeline_steps"]))
-
-    return keep
+    return selfcheck.clock_on(device, file, peaks=spec.probe)
 
 
 def _write_outcome(job: RankJob, outcome: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ These steps do not affect losses, validations or other figures; their recorder f
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -43,15 +43,12 @@ class NoClock:
     """A clock that does nothing, so that only the loop itself is timed."""
 
     completed = 0
-    keep_idle: Callable[[int, int, int], None] | None = None
 
     def barrier(self) -> int:
         return 0
 
     def mark(self) -> None: ...
-    def step_done(
-        self, marks: list[None], loss: torch.Tensor, kind: int, phases: Sequence[str] | None = None
-    ) -> None: ...
+    def step_done(self, marks: list[None], loss: torch.Tensor, kind: int) -> None: ...
     def flush(self) -> None: ...
     def resume(self) -> None: ...
     def abandon(self) -> None: ...

@@ -39,7 +39,7 @@ def factors_of(spec: RunSpec, strategy: Strategy) -> list[float]:
     """Bytes of messages, as multiples of the training's; empty without `measure.wire`, for a probe and on one rank."""
     if not spec.measure.wire or spec.probe or spec.world_size == 1:
         return []
-    without = {NO_MESSAGES} if hasattr(strategy, "unsynchronised") else set()
+    without = {NO_MESSAGES} if strategy.has_own("unsynchronised") else set()
     return sorted({1.0, *spec.measure.wire} | without)
 
 
@@ -79,7 +79,7 @@ def _rounds(training: Training) -> Iterator[tuple[int, int, float, int]]:
 
 @contextmanager
 def _put_back(training: Training) -> Iterator[None]:
-    """Afterwards weights, buffers, optimizers, averages, loss scale and random numbers are as before. Copies of tensors
+    """Afterwards weights, buffers, optimizer, averages, loss scale and random numbers are as before. Copies of tensors
     are in host memory: the device may have no room."""
     tensors, values = _state(training)
     kept = [(tensor, _local(tensor).detach().to("cpu", copy=True)) for tensor in tensors]
@@ -98,16 +98,15 @@ def _put_back(training: Training) -> Iterator[None]:
 
 
 def _state(training: Training) -> tuple[list[torch.Tensor], list[tuple[dict[str, Any], str]]]:
-    """All tensors of model, optimizers and averages; and the places of the optimizers' other values."""
+    """All tensors of model, optimizer and averages; and the places of the optimizer's other values."""
     tensors = [*training.model.parameters(), *training.model.buffers()]
     values: list[tuple[dict[str, Any], str]] = []
-    for optimizer in training.optimizers:
-        for place in [*optimizer.state.values(), *optimizer.param_groups]:
-            for key, value in place.items():
-                if isinstance(value, torch.Tensor):
-                    tensors.append(value)
-                elif key != "params":
-                    values.append((place, key))
+    for place in [*training.optimizer.state.values(), *training.optimizer.param_groups]:
+        for key, value in place.items():
+            if isinstance(value, torch.Tensor):
+                tensors.append(value)
+            elif key != "params":
+                values.append((place, key))
     if training.ema is not None:
         tensors += training.ema.averages
     return tensors, values

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Le, MinLen
 
 from bench.common.errors import InputError
 from bench.measure.machine.bandwidth import OPS, Op
+from bench.workloads import MachineWorkload
 
 if TYPE_CHECKING:
     from bench.measure.machine.speed import Machine
@@ -40,20 +41,12 @@ class CollectivesOptions:
             )
 
 
-class Workload:
+class Workload(MachineWorkload):
     """Speed of the links between ranks, with gloo or NCCL."""
 
     Options = CollectivesOptions
-    sources: ClassVar[tuple[str, ...]] = ("synthetic",)
-    measures_machine: ClassVar[bool] = True
-    smallest_world_size: ClassVar[int] = 2
-    precisions: ClassVar[tuple[str, ...]] = ("fp32", "bf16", "fp16")
-
-    def __init__(self, options: CollectivesOptions, source: str, data_root: str | None, seed: int) -> None:  # noqa: ARG002
-        self.options = options
-
-    def prepare(self) -> None:
-        """There are no data."""
+    smallest_world_size = 2
+    precisions = ("fp32", "bf16", "fp16")
 
     def sizes_bytes(self, device_type: str) -> list[int]:
         """Every message size, ascending."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from bench import workloads
 from bench.common.errors import InputError
 from bench.workloads import _presets
 
@@ -85,7 +86,7 @@ _PRESETS: dict[str, dict[str, int | tuple[int, ...]]] = {
 }
 
 
-class Workload:
+class Workload(workloads.Workload):
     """Images of 3 channels. `cifar10`: 50,000 real ones under --data; or `synthetic`: 4,096 smooth patterns."""
 
     Options = DdpmOptions
@@ -101,30 +102,22 @@ class Workload:
             raise InputError(
                 f"ddpm_unet: image_size is {options.image_size}, CIFAR-10's is 32: remove it, or use source synthetic"
             )
-        self.options = options
-        self.seed = seed
-        self._root = data_root if source == "cifar10" else None
+        super().__init__(options, source, data_root, seed)
 
     def prepare(self) -> None:
         from bench.data.images import cifar10
         from bench.data.synthetic import synthetic
 
         held_out = self.options.validation_examples
-        if self._root is not None:
-            self._images, test = cifar10.read(Path(self._root))
+        if self.source == "cifar10":
+            assert self.data_root is not None
+            self._images, test = cifar10.read(Path(self.data_root))
             self._held_out = test[:held_out]
-            return
-        count, size = _SYNTHETIC + held_out, self.options.image_size
-        images, _ = synthetic.patterns(count, _CLASSES, _CHANNELS, size, self.options.data_seed)
-        self._images, self._held_out = images[:_SYNTHETIC], images[_SYNTHETIC:]
-
-    @property
-    def dataset_size(self) -> int:
-        return len(self._images)
-
-    @property
-    def tokens_per_example(self) -> int | None:
-        return None
+        else:
+            count, size = _SYNTHETIC + held_out, self.options.image_size
+            images, _ = synthetic.patterns(count, _CLASSES, _CHANNELS, size, self.options.data_seed)
+            self._images, self._held_out = images[:_SYNTHETIC], images[_SYNTHETIC:]
+        self.dataset_size, self.validation_size = len(self._images), len(self._held_out)
 
     def model(self) -> nn.Module:
         from bench.models.unet import Unet, UnetConfig
@@ -166,10 +159,6 @@ class Workload:
         mirrored = keyed.uniform(self.seed, keys, 1, _FLIP) < 0.5
         images = torch.where(mirrored[:, :, None, None], images.flip(3), images)
         return mse_loss(*self._predict(model, images, keys, self.seed))
-
-    @property
-    def validation_size(self) -> int:
-        return len(self._held_out)
 
     def validation_batch(self, indices: list[int]) -> Batch:
         import torch

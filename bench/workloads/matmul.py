@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from bench.common.errors import InputError
+from bench.workloads import MachineWorkload
 
 if TYPE_CHECKING:
     from bench.measure.machine.speed import Machine
@@ -41,20 +42,11 @@ class MatmulOptions:
             raise InputError("matmul: sizes and shapes are both empty: give at least one shape")
 
 
-class Workload:
+class Workload(MachineWorkload):
     """Speed of a device's arithmetic: a realistic upper bound for training."""
 
     Options = MatmulOptions
-    sources: ClassVar[tuple[str, ...]] = ("synthetic",)
-    measures_machine: ClassVar[bool] = True
-    smallest_world_size: ClassVar[int] = 1
-    precisions: ClassVar[tuple[str, ...]] = ("fp32", "tf32", "bf16", "fp16")
-
-    def __init__(self, options: MatmulOptions, source: str, data_root: str | None, seed: int) -> None:  # noqa: ARG002
-        self.options = options
-
-    def prepare(self) -> None:
-        """There are no data."""
+    precisions = ("fp32", "tf32", "bf16", "fp16")
 
     def measure(self, machine: Machine) -> None:
         from bench.measure.machine import matmuls

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from bench import workloads
 from bench.common.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,21 +28,19 @@ class MnistOptions:
     """Seed of generated images (source `synthetic`); a repeat's seed does not change them."""
 
 
-class Workload:
+class Workload(workloads.Workload):
     """Ten digits. `digits`: 1,797 shipped real ones; `mnist`: the full set under --data; or `synthetic`."""
 
     Options = MnistOptions
     sources: ClassVar[tuple[str, ...]] = ("digits", "mnist", "synthetic")
 
-    def __init__(self, options: MnistOptions, source: str, data_root: str | None, seed: int) -> None:  # noqa: ARG002
+    def __init__(self, options: MnistOptions, source: str, data_root: str | None, seed: int) -> None:
+        super().__init__(options, source, data_root, seed)
         if source == "mnist" and data_root is None:
             raise InputError(
                 "mnist_cnn: source mnist reads DIR/MNIST/raw/train-images-idx3-ubyte and its three companions: "
                 "give DIR with --data, or use source digits"
             )
-        self.options = options
-        self._source = source
-        self._root = data_root
 
     def prepare(self) -> None:
         import torch
@@ -49,25 +48,18 @@ class Workload:
         from bench.data.images import mnist
         from bench.data.synthetic import synthetic
 
-        if self._source == "synthetic":
+        if self.source == "synthetic":
             count = _SYNTHETIC + _SYNTHETIC_HELD_OUT
             images, labels = synthetic.patterns(count, 10, 1, _SIZE, self.options.data_seed)
             held_out, images = images[_SYNTHETIC:], images[:_SYNTHETIC]
             self._labels, self._held_out_labels = labels[:_SYNTHETIC], labels[_SYNTHETIC:]
         else:
-            root = mnist.DIGITS if self._root is None or self._source == "digits" else Path(self._root)
+            root = mnist.DIGITS if self.data_root is None or self.source == "digits" else Path(self.data_root)
             (images, self._labels), (held_out, self._held_out_labels) = mnist.read(root)
+        self.dataset_size, self.validation_size = len(self._labels), len(self._held_out_labels)
         self._images, self._held_out = mnist.resize(images, _SIZE), mnist.resize(held_out, _SIZE)
         deviation, mean = torch.std_mean(self._images.float())
         self._mean, self._scale = mean.item(), 1 / deviation.item()
-
-    @property
-    def dataset_size(self) -> int:
-        return len(self._labels)
-
-    @property
-    def tokens_per_example(self) -> int | None:
-        return None
 
     def model(self) -> nn.Module:
         from bench.models.cnn import Cnn
@@ -88,10 +80,6 @@ class Workload:
         from torch.nn.functional import cross_entropy
 
         return cross_entropy(model(self._normalised(batch)), batch["labels"])
-
-    @property
-    def validation_size(self) -> int:
-        return len(self._held_out_labels)
 
     def validation_batch(self, indices: list[int]) -> Batch:
         return {"images": self._held_out[indices], "labels": self._held_out_labels[indices]}

@@ -54,10 +54,6 @@ class Workload(ImageClassifier):
     name = "resnet50"
     batch_norm = True
 
-    def __init__(self, options: ResnetOptions, source: str, data_root: str | None, seed: int) -> None:
-        super().__init__(options, source, data_root, seed)
-        self.options = options
-
     def model(self) -> nn.Module:
         from torchvision.models.resnet import Bottleneck, ResNet
 

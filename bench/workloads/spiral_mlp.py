@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
+from bench import workloads
 from bench.common.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,14 +35,12 @@ class SpiralOptions:
             )
 
 
-class Workload:
+class Workload(workloads.Workload):
     """Classifies points by the spiral arm, of three, that they are on: 8,000 to train, 2,000 held out."""
 
     Options = SpiralOptions
-    sources: ClassVar[tuple[str, ...]] = ("synthetic",)
-
-    def __init__(self, options: SpiralOptions, source: str, data_root: str | None, seed: int) -> None:  # noqa: ARG002
-        self.options = options
+    dataset_size = _POINTS - _HELD_OUT
+    validation_size = _HELD_OUT
 
     def prepare(self) -> None:
         from bench.data.synthetic import synthetic
@@ -49,14 +48,6 @@ class Workload:
         points, arms = synthetic.spirals(_POINTS, _CLASSES, self.options.data_seed)
         self._points, self._held_out = points[:-_HELD_OUT], points[-_HELD_OUT:]
         self._arms, self._held_out_arms = arms[:-_HELD_OUT], arms[-_HELD_OUT:]
-
-    @property
-    def dataset_size(self) -> int:
-        return _POINTS - _HELD_OUT
-
-    @property
-    def tokens_per_example(self) -> int | None:
-        return None
 
     def model(self) -> nn.Module:
         from bench.models.mlp import Mlp
@@ -73,10 +64,6 @@ class Workload:
         from torch.nn.functional import cross_entropy
 
         return cross_entropy(model(batch["points"]), batch["arms"])
-
-    @property
-    def validation_size(self) -> int:
-        return _HELD_OUT
 
     def validation_batch(self, indices: list[int]) -> Batch:
         return {"points": self._held_out[indices], "arms": self._held_out_arms[indices]}

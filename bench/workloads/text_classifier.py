@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Le, Lt
 
+from bench import workloads
 from bench.common.errors import InputError
 from bench.workloads import _presets
 
@@ -82,11 +83,12 @@ _PRESETS: dict[str, dict[str, int]] = {
 }  # fmt: skip
 
 
-class Workload:
+class Workload(workloads.Workload):
     """Texts with a class each. Under --data: `ag_news`, 120,000 news of 4 classes, and `imdb`, 25,000 reviews of 2; or
     `synthetic`: 4,096 generated texts."""
 
     Options = TextOptions
+    options: TextOptions
     sources: ClassVar[tuple[str, ...]] = ("synthetic", "ag_news", "imdb")
 
     def __init__(self, options: TextOptions, source: str, data_root: str | None, seed: int) -> None:
@@ -101,16 +103,15 @@ class Workload:
                 f"text_classifier: classes is {options.classes}, but source {source} has {in_source}: remove classes"
             )
         self._classes = in_source or options.classes or (2 if options.preset == "imdb" else 4)
-        self.options = options
-        self.seed = seed
-        self._source = source
-        self._root = data_root
+        super().__init__(options, source, data_root, seed)
+        self.tokens_per_example = options.sequence_length  # includes padding, which is computed too
 
     def prepare(self) -> None:
-        if self._source == "synthetic":
+        if self.source == "synthetic":
             self._generate()
         else:
             self._read()
+        self.dataset_size, self.validation_size = len(self._labels), len(self._held_out_labels)
 
     def _generate(self) -> None:
         from bench.data.synthetic import keyed, marked_text
@@ -131,9 +132,9 @@ class Workload:
         from bench.data.text import ag_news, imdb
         from bench.data.text.vocabulary import Vocabulary
 
-        assert self._root is not None
-        read = ag_news.read if self._source == "ag_news" else imdb.read
-        train, held_out = read(Path(self._root), self.options.validation_examples)
+        assert self.data_root is not None
+        read = ag_news.read if self.source == "ag_news" else imdb.read
+        train, held_out = read(Path(self.data_root), self.options.validation_examples)
         words, length = Vocabulary(train[0], self._sizes["vocab_size"]), self._sizes["sequence_length"]
         self._tokens = words.own_rows(length, class_token=self._class_token)
         self._held_out = words.rows(held_out[0], length, class_token=self._class_token)
@@ -147,15 +148,6 @@ class Workload:
     @property
     def _class_token(self) -> bool:
         return self.options.pooling == "class_token"
-
-    @property
-    def dataset_size(self) -> int:
-        return len(self._labels)
-
-    @property
-    def tokens_per_example(self) -> int | None:
-        """Includes padding, which is computed too."""
-        return self.options.sequence_length
 
     def model(self) -> nn.Module:
         from bench.models.text_encoder import TextEncoder, TextEncoderConfig
@@ -185,10 +177,6 @@ class Workload:
         from torch.nn.functional import cross_entropy
 
         return cross_entropy(model(batch["tokens"], batch["key"]), batch["labels"])
-
-    @property
-    def validation_size(self) -> int:
-        return len(self._held_out_labels)
 
     def validation_batch(self, indices: list[int]) -> Batch:
         import torch

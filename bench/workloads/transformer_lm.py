@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Le, Lt
 
+from bench import workloads
 from bench.common.errors import InputError
 from bench.workloads import _presets
 
@@ -53,12 +54,6 @@ class TransformerLmOptions:
     (seed, example), never on the rank."""
     tie_embeddings: bool = True
     """Use the embedding's weight in the output layer too."""
-    experts: Annotated[int, Ge(2), Le(1_024)] | None = None
-    """Experts in place of each feed-forward layer, of its width each (mixture of experts); null: none."""
-    experts_per_token: Annotated[int, Ge(1), Le(64)] = 2
-    """Experts that each token passes through; only with experts."""
-    balance: Annotated[float, Ge(0), Le(10)] = 0.01
-    """Weight of the loss that keeps the experts equally busy, over all ranks; only with experts."""
     validation_examples: Annotated[int, Ge(0), Le(4_096)] = 64
     """Held-out sequences to validate on, at most."""
     data_seed: int = 0
@@ -70,11 +65,6 @@ class TransformerLmOptions:
         assert self.heads is not None
         if self.feed_forward is None:
             object.__setattr__(self, "feed_forward", 4 * self.d_model)
-        if self.experts is not None and self.experts_per_token > self.experts:
-            raise InputError(
-                f"transformer_lm: experts_per_token is {self.experts_per_token}, but there are {self.experts} experts: "
-                "give as many or fewer"
-            )
         if self.d_model % (2 * self.heads):
             raise InputError(
                 f"transformer_lm: d_model is {self.d_model}, heads {self.heads}: RoPE rotates pairs within a head, so "
@@ -105,7 +95,7 @@ _PRESETS = {
 }
 
 
-class Workload:
+class Workload(workloads.Workload):
     """Sequences of tokens. `text`: bytes of the *.txt files below --data [default: source code of Python's standard
     library]; or `synthetic`: up to 4,096 chains of tokens."""
 
@@ -120,16 +110,15 @@ class Workload:
                 f"transformer_lm: vocab_size is {options.vocab_size}: source text reads bytes, whose ids are 0 to "
                 f"{_BYTES - 1}: it must be {_BYTES} or more"
             )
-        self.options = options
-        self.seed = seed
-        self._length = options.sequence_length
+        super().__init__(options, source, data_root, seed)
+        self._length = self.tokens_per_example = options.sequence_length
         self._vocab_size = options.vocab_size
-        self._source = source
         self._root = None if data_root is None else Path(data_root)
         self.largest_validation_batch = max(1, _VALIDATION_TOKENS // self._length)
 
     def prepare(self) -> None:
-        self._sequences, self._held_out = self._text() if self._source == "text" else self._generated()
+        self._sequences, self._held_out = self._text() if self.source == "text" else self._generated()
+        self.dataset_size, self.validation_size = len(self._sequences), len(self._held_out)
 
     def _text(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Windows uint8 [N, T + 1], each sharing one token with the next; the last tenth of them is held out."""
@@ -156,14 +145,6 @@ class Workload:
         shape = self._length + 1, self._vocab_size, self.options.data_seed
         return chains(torch.arange(count), *shape), chains(held_out, *shape)
 
-    @property
-    def dataset_size(self) -> int:
-        return len(self._sequences)
-
-    @property
-    def tokens_per_example(self) -> int | None:
-        return self._length
-
     def model(self) -> nn.Module:
         from bench.models.transformer import Transformer, TransformerConfig
 
@@ -179,8 +160,6 @@ class Workload:
             heads=options.heads,
             feed_forward=options.feed_forward,
             dropout=options.dropout,
-            experts=options.experts,
-            experts_per_token=options.experts_per_token,
             tie_embeddings=options.tie_embeddings,
             seed=self.seed,
         )
@@ -213,11 +192,6 @@ class Workload:
                 "transformer_lm: dropout draws its mask for whole sequences, which no rank has under "
                 "sequence_parallel: use dropout: 0"
             )
-        if sequence_parallel and options.experts:
-            raise InputError(
-                "transformer_lm: under sequence_parallel each rank would train the experts on other tokens: leave one "
-                "of both out"
-            )
         between = Shard(1) if sequence_parallel else Replicate()
         plan: dict[str, ParallelStyle] = {
             "embedding": RowwiseParallel(input_layouts=Replicate(), output_layouts=between),
@@ -225,8 +199,6 @@ class Workload:
         }
         for number in range(len(self.blocks(model))):
             for branch, inner in (("attention", "query_key_value"), ("feed_forward", "widen")):
-                if branch == "feed_forward" and options.experts:
-                    continue  # ep divides them
                 plan[f"layers.{number}.{branch}.{inner}"] = ColwiseParallel(input_layouts=between)
                 plan[f"layers.{number}.{branch}.project"] = RowwiseParallel(output_layouts=between)
                 if sequence_parallel:
@@ -235,79 +207,14 @@ class Workload:
             plan["norm"] = SequenceParallel()
         return plan
 
-    def cp_batch(self, batch: Batch, *, size: int) -> tuple[Batch, dict[str, int]]:
-        import torch
-
-        parts = 2 * size  # an early and a late part for each rank, because late positions attend to more
-        if self._length % parts:
-            raise InputError(
-                f"transformer_lm: sequence_length {self._length} does not divide into {parts} parts, two for each of "
-                f"{size} ranks of the dimension cp: {self._length} / {parts} = {self._length / parts:g}"
-            )
-        for name in ("dropout", "experts"):
-            if getattr(self.options, name):
-                raise InputError(
-                    f"transformer_lm: {name} needs whole sequences, which no rank has under cp: leave one of both out"
-                )
-        tokens = batch["tokens"]
-        divided = {
-            "tokens": tokens[:, :-1].clone(),
-            "targets": tokens[:, 1:].clone(),
-            "positions": torch.arange(self._length, device=tokens.device),
-        }
-        return {**divided, "key": batch["key"]}, {"tokens": 1, "targets": 1, "positions": 0}
-
-    def experts(self, model: nn.Module) -> list[nn.Module]:
-        if self.options.experts is None:
-            raise InputError(
-                "transformer_lm has no experts to divide: give the workload experts, as in experts: 8"
-            )
-        return [layer.feed_forward.experts for layer in model.layers]  # type: ignore[union-attr]
-
-    def stages(self, model: nn.Module, count: int) -> list[nn.Module]:
-        from bench.models.transformer import Transformer
-
-        assert isinstance(model, Transformer)
-        options = self.options
-        assert options.layers is not None
-        if options.layers < count:
-            raise InputError(
-                f"transformer_lm: {options.layers} layers are too few for {count} stages of a pipeline: give each "
-                "stage a layer"
-            )
-        if options.experts:
-            raise InputError(
-                "transformer_lm: the experts' balance is part of the loss, which only the last stage of a pipeline "
-                "computes: leave out experts, or pp"
-            )
-        if options.tie_embeddings:
-            raise InputError(
-                "transformer_lm: tie_embeddings shares a weight between the first and the last stage of a pipeline: "
-                "use tie_embeddings: false"
-            )
-        return model.stages(count)
-
     def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch:
         """`tokens` [B, T + 1], uint8 or int32. The last token is only a target, so no logits are cut off."""
         return {"tokens": self._sequences.index_select(0, places), "key": keys}
 
-    def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor | dict[str, torch.Tensor]:
-        """With experts also the loss `imbalance`, 1 if all are equally busy."""
-        import torch
+    def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
         from torch.nn.functional import cross_entropy
 
-        loss = cross_entropy(*self._predict(model, batch))
-        if self.options.experts is None:
-            return loss
-        from bench.models.experts import ExpertLayer
-
-        layers = [one for one in model.modules() if isinstance(one, ExpertLayer)]
-        imbalance = torch.stack([one.imbalance for one in layers if one.imbalance is not None]).mean()
-        return {"loss": loss + self.options.balance * imbalance, "imbalance": imbalance}
-
-    @property
-    def validation_size(self) -> int:
-        return len(self._held_out)
+        return cross_entropy(*self._predict(model, batch))
 
     def validation_batch(self, indices: list[int]) -> Batch:
         import torch
@@ -323,10 +230,5 @@ class Workload:
     def _predict(self, model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits float32 [B x T, vocab_size] and the target tokens, int64 [B x T]."""
         tokens = batch["tokens"].long()
-        if "targets" in batch:  # a part of each sequence, from cp_batch
-            logits = model(tokens, batch["key"], batch["positions"])
-            targets = batch["targets"].long()
-        else:
-            logits = model(tokens[:, :-1], batch["key"])
-            targets = tokens[:, 1:]
-        return logits.flatten(0, 1).float(), targets.flatten()
+        logits = model(tokens[:, :-1], batch["key"])
+        return logits.flatten(0, 1).float(), tokens[:, 1:].flatten()

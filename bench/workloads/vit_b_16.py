@@ -61,10 +61,6 @@ class Workload(ImageClassifier):
     Options = VitOptions
     name = "vit_b_16"
 
-    def __init__(self, options: VitOptions, source: str, data_root: str | None, seed: int) -> None:
-        super().__init__(options, source, data_root, seed)
-        self.options = options
-
     def model(self) -> nn.Module:
         from torchvision.models.vision_transformer import VisionTransformer
 

@@ -34,8 +34,6 @@ def _command(name: str, context: click.Context) -> str:
     usage = " ".join(usage.removeprefix("Usage: ").split())
     help_text = inspect.cleandoc(command.help or "")
     lines = [f"## {name}", "", "```text", usage, "```", ""]
-    if command.name != name:
-        return "\n".join([*lines, f"The same command as [{command.name}](#{command.name}).", ""])
     lines += [help_text, ""]
     options = _options(command)
     rows = [(_names(option), _takes(option), *_default_and_meaning(option)) for option in options]

@@ -1,9 +1,5 @@
-"""Every table, view and macro of results.duckdb with every column: types from an empty database, meanings from the SQL.
-
-The meaning of a column is a comment in its own definition: at the end of the line that names it, or a comment line
-`-- column: meaning`, which the next comment lines may continue. Otherwise it is that of the column of the same name in
-a definition that it reads, or in an earlier one.
-`x_lo` and `x_hi` are the ends of the interval of `x`.
+"""Every table, view and macro of results.duckdb with every column: types from an empty
+database, meanings from the comments of the SQL (analysis/database/meanings.py).
 
 Columns that mean the same in many tables are described once, and the ends of intervals are listed next to their column.
 """
@@ -19,14 +15,12 @@ from typing import Any
 
 import duckdb
 
-from analysis.database import schema
+from analysis.database import meanings, schema
 from ci.documents.markdown import code, table, unit
 
-_COLUMN = re.compile(r"(?:^|\s|\.)(\w+)(?:\s+[A-Z]+(?:\[\])?)?,?\s*--\s*(.+)$")
-_ALONE = re.compile(r"^\s+-- (\w+): (.+)$")
 _SHARED_BY = 10
 """Number of tables with the same column from which on the column is described only once."""
-_MADE = re.compile(r"CREATE (?:OR REPLACE )?(TABLE|VIEW|MACRO) (\w+)\s*(\([^)]*\))?")
+_MADE = re.compile(r'CREATE (?:OR REPLACE )?(TABLE|VIEW|MACRO) "?(\w+)"?\s*(\([^)]*\))?')
 
 
 Row = tuple[Any, ...]
@@ -86,44 +80,38 @@ def undescribed() -> list[str]:
 @functools.cache
 def relations() -> tuple[Relation, ...]:
     """Tables, then views and macros, each after those that it reads, from which it takes meanings."""
-    stored = [
-        *schema.session_tables(),
-        *(name for name in schema.tables() if name not in schema.session_tables()),
-    ]
-    names = [*stored, *schema.views(), *schema.macros()]
-    known: dict[str, str] = {}
-    found: list[Relation] = []
+    names = [*schema.stored(), *schema.views(), *schema.macros()]
     with duckdb.connect() as connection:
         schema.create(connection)
-        for name in names:
-            read = schema.references().get(name, set())
-            sources = [column for other in found if other.name in read for column in other.columns]
-            inherited = known | {column: meaning for column, _, meaning in sources if meaning}
-            one = _read(connection, name, schema.text(name), inherited)
-            found.append(one)
-            known = {column: meaning for column, _, meaning in one.columns if meaning} | known
-    return tuple(found)
-
-
-def _read(connection: duckdb.DuckDBPyConnection, name: str, text: str, known: dict[str, str]) -> Relation:
-    made = _MADE.search(text)
-    kind = made[1] if made else "DERIVED"  # a derived table's file is a query
-    own = _comments(text)
-    call, described = _described(
-        connection, name, made[3] if made and kind == "MACRO" else "", "AS TABLE" in text
+        described = {name: _described(connection, name) for name in names}
+    columns = {name: [column for column, *_ in rows] for name, (_, rows) in described.items()}
+    found = meanings.of_columns(columns, schema.text, schema.references())
+    return tuple(
+        Relation(
+            name=name,
+            kind=_kind(name),
+            head=meanings.of_relation(schema.text(name)),
+            call=call,
+            columns=tuple((column, str(type_), found[name][column]) for column, type_, *_ in rows),
+        )
+        for name, (call, rows) in described.items()
     )
-    columns = tuple((column, str(type_), _meaning(column, own, known)) for column, type_, *_ in described)
-    return Relation(name=name, kind=kind, head=_head(text), call=call, columns=columns)
 
 
-def _described(
-    connection: duckdb.DuckDBPyConnection, name: str, parameters: str, gives_rows: bool
-) -> tuple[str, list[Row]]:
+def _kind(name: str) -> str:
+    made = _MADE.search(schema.text(name))
+    return made[1] if made else "DERIVED"  # a derived table's file is a query
+
+
+def _described(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, list[Row]]:
     """The call, and DuckDB's description of the columns; a scalar macro has none."""
+    text = schema.text(name)
+    made = _MADE.search(text)
+    parameters = made[3] if made and made[1] == "MACRO" else None
     if not parameters:
         return f"FROM {name}", connection.execute(f"DESCRIBE {name}").fetchall()
     parameters = " ".join(parameters.split()).replace("( ", "(").replace(" )", ")")
-    if not gives_rows:
+    if "AS TABLE" not in text:
         return f"{name}{parameters}", []
     required = sum(":=" not in word for word in parameters.strip("()").split(",") if word)
     return f"FROM {name}{parameters}", _columns_of_macro(connection, name, required)
@@ -138,44 +126,6 @@ def _columns_of_macro(connection: duckdb.DuckDBPyConnection, name: str, argument
     raise AssertionError(f"{name} takes neither text nor numbers")
 
 
-def _head(text: str) -> str:
-    lines = []
-    for line in text.splitlines():
-        if not line.startswith("--"):
-            break
-        lines.append(line.removeprefix("--").strip())
-    return " ".join(lines)
-
-
-def _comments(text: str) -> dict[str, str]:
-    """Column -> its comment; the last one counts."""
-    found: dict[str, str] = {}
-    begun = ""  # the column whose meaning the next comment line may continue
-    for line in text.splitlines():
-        is_comment = line.lstrip().startswith("--")
-        if column := (_ALONE if is_comment else _COLUMN).search(line):
-            found[column[1]] = column[2].strip()
-            begun = column[1] if is_comment else ""
-        elif is_comment and begun:
-            found[begun] += " " + line.strip(" -")
-        else:
-            begun = ""
-    return found
-
-
-def _meaning(column: str, own: dict[str, str], known: dict[str, str]) -> str:
-    if column in own:
-        return own[column]
-    return known.get(column, "") or _end_of_interval(column)
-
-
-def _end_of_interval(column: str) -> str:
-    base, _, end = column.rpartition("_")
-    if end not in ("lo", "hi"):
-        return ""
-    return f"{'lower' if end == 'lo' else 'upper'} end of the 95 % interval of {base}"
-
-
 @functools.cache
 def _shared() -> tuple[Column, ...]:
     """Columns that many tables have with the same meaning, the most frequent first."""
@@ -183,7 +133,7 @@ def _shared() -> tuple[Column, ...]:
     return tuple(
         column
         for column, count in counts.most_common()
-        if count >= _SHARED_BY and column[2] != _end_of_interval(column[0])
+        if count >= _SHARED_BY and column[2] != meanings.end_of_interval(column[0])
     )
 
 
@@ -205,7 +155,7 @@ def _table(columns: list[Column]) -> str:
     ends = {
         name: base
         for name, kind, meaning in columns
-        if meaning == _end_of_interval(name) and kinds.get(base := name.rpartition("_")[0]) == kind
+        if meaning == meanings.end_of_interval(name) and kinds.get(base := name.rpartition("_")[0]) == kind
     }
     rows = [
         (

@@ -22,7 +22,7 @@ _DEFAULTS = {
     "suite": {"workload": "required here or in each case"}
     | dict.fromkeys(("data", "train", "measure"), "the defaults of its keys"),
     "case": {
-        "strategy": "required here or in `matrix`; `script` with a command",
+        "strategy": "required here or in `matrix`; `command` with a command",
         "scaling": "required here or in `matrix`; `counted` with a command",
         "threads": "a slot's share of the CPUs; 1 on CPUs without `--ranks-per-node`",
     }

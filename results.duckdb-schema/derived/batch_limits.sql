@@ -89,7 +89,7 @@ final AS (
         coalesce(memory_limit_bytes, if(device_type = 'cuda', gpu_bytes, NULL)) AS available_bytes,
         available_bytes - used_bytes AS headroom_bytes,  -- available_bytes minus used_bytes, at the largest that fits
         micro_batch,                   -- of the measured runs: batch_per_rank ÷ accumulate
-        accumulate,  -- of the measured runs: the fewest that keep the micro-batch within the largest; a pipeline's own
+        accumulate,                    -- of the measured runs: the fewest that keep the micro-batch within the largest
         batch_per_rank, global_batch
     FROM searches
     LEFT JOIN measured USING (session_id, case_name, nodes, ranks_per_node, threads)

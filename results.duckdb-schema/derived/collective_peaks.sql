@@ -10,7 +10,7 @@ final AS (
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         oversubscribed, op,
         max(repeats) AS repeats,
-        min(message_bytes) AS smallest_message_bytes,
+        min(message_bytes) AS smallest_message_bytes,  -- smallest message that was timed
         -- smallest_time_us: time of one operation on the smallest message: its latency
         arg_min(time_us, message_bytes) AS smallest_time_us,
         arg_min_null(time_us_lo, message_bytes) AS smallest_time_us_lo,

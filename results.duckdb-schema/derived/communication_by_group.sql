@@ -46,7 +46,7 @@ final AS (
     SELECT
         session_id, case_name, strategy, world_size, nodes, ranks_per_node, threads, placement,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
-        dimension,      -- tp, pp, dp_shard, ...; of a script the group's description; default_pg: all ranks
+        dimension,      -- tp, dp_shard, ...; of a command the group's description; default_pg: all ranks
         ranks,          -- in the group
         repeats,        -- number of ok runs
         calls,

@@ -49,7 +49,7 @@ final AS (
         -- algorithm_gbps: message_bytes ÷ time, 10^9 bytes per second; null on one rank, which sends nothing
         CASE WHEN world_size > 1 THEN message_bytes / nullif(time_ms, 0) / 1e6 END AS algorithm_gbps,
         -- bus_gbps: algorithm_gbps times nccl-tests' factor for all ranks; null on one rank, without a factor, or if a
-        -- script also uses groups of fewer ranks
+        -- command also uses groups of fewer ranks
         CASE
             WHEN coalesce(least_ranks, world_size) >= world_size THEN bus_factor_of(op, world_size) * algorithm_gbps
         END AS bus_gbps

@@ -11,11 +11,7 @@ WITH cases AS (
         any_value(precision) AS precision,
         any_value(if(scaling_mode = 'strong', 'global_batch', 'batch_per_rank')) AS batch_key,
         max(if(scaling_mode = 'strong', global_batch, batch_per_rank)) FILTER (probe IS NOT TRUE) AS batch,
-        max(global_batch) FILTER (probe IS NOT TRUE) / min(dataset_size) AS epoch_share,
-        -- find_batch searched the batch of this pipeline, and refuses a given one
-        coalesce(
-            bool_or(probe AND (strategy = 'pp' OR try_cast(config ->> '$.strategy_options.pp' AS INTEGER) > 1)), false
-        ) AS is_searched_pipeline
+        max(global_batch) FILTER (probe IS NOT TRUE) / min(dataset_size) AS epoch_share
     FROM runs
     GROUP BY session_id, case_name
     HAVING bool_or(probe IS NOT TRUE)
@@ -38,10 +34,7 @@ final AS (
         session_id, case_name,
         -- compared: each case's name, the key of its batch and that batch; itself first, and only one case per matrix
         list(
-            {
-                'case_name': other_case, 'batch_key': batch_key, 'batch': batch,
-                'is_searched_pipeline': is_searched_pipeline
-            }
+            {'case_name': other_case, 'batch_key': batch_key, 'batch': batch}
             ORDER BY other_case <> case_name, other_case
         ) AS compared,
         -- has_one_workload: whether all of them train the same workload, on examples with equally many tokens

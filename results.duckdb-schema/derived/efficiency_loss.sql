@@ -2,7 +2,7 @@
 -- workers ÷ throughput seconds of all ranks together (of all threads, if these are the axis), so 1 - efficiency = (c -
 -- the baseline's c) ÷ c. If a part takes t seconds of a rank's mean step, an example costs t × workers ÷ examples per
 -- step for it. The share of a term is this cost here minus at the baseline, ÷ c, from the parts of run_parts that are
--- known on both sides in the same way. A term that is unknown is null and included in the remainder; the seven terms
+-- known on both sides in the same way. A term that is unknown is null and included in the remainder; the six terms
 -- add up to 1 - efficiency. Intervals: two-sided 95 %; the repeat is the unit: Student's t on the shares of each round,
 -- as scaling does, or Welch's t on the difference of costs, with c taken as exact, where rounds are incomplete; null
 -- below two repeats on either side. docs/methodology/lost-efficiency.md has the formula of each term.
@@ -42,7 +42,7 @@ candidates AS (
 taken_apart AS (
     SELECT
         candidates.*,
-        data_ms, imbalance_ms, idle_ms, communication_ms, computation_ms,
+        data_ms, imbalance_ms, communication_ms, computation_ms,
         sm_clock_mhz,
         way IS NULL OR bool_and(run_parts.run_id IS NOT NULL) OVER (PARTITION BY pair, way) AS all_have_it
     FROM candidates
@@ -68,13 +68,11 @@ with_clocks AS (
 long AS (
     SELECT
         pair, side, way, session_id, run_id, round, run_cost_s,
-        unnest(['data', 'imbalance', 'idle', 'communication', 'clocks', 'work']) AS term,
+        unnest(['data', 'imbalance', 'communication', 'clocks', 'work']) AS term,
         cost_s_per_ms * unnest([
-            data_ms, imbalance_ms, if(max(idle_ms) OVER of_pair > 0, idle_ms, NULL), communication_ms, clocks_ms,
-            computation_ms - coalesce(clocks_ms, 0)
+            data_ms, imbalance_ms, communication_ms, clocks_ms, computation_ms - coalesce(clocks_ms, 0)
         ]) AS term_s
     FROM with_clocks
-    WINDOW of_pair AS (PARTITION BY pair)
 ),
 known AS (
     SELECT * REPLACE (
@@ -134,9 +132,7 @@ estimates AS (
 with_shares AS (
     SELECT
         *,
-        list_position(
-            ['data', 'imbalance', 'idle', 'communication', 'clocks', 'work', 'remainder'], term
-        ) AS term_order,
+        list_position(['data', 'imbalance', 'communication', 'clocks', 'work', 'remainder'], term) AS term_order,
         -- Means of throughputs are geometric; the remainder includes the difference that this makes.
         CASE
             WHEN term = 'remainder'
@@ -162,9 +158,8 @@ final AS (
         efficiency_hi,
         -- is_decided: whether the interval of efficiency lies below 1 and spans at most two verdicts; null: no interval
         efficiency_hi < 1 AND NOT is_open(verdict_lo, verdict_hi) AS is_decided,
-        term_order,                  -- 1 to 7; time that two terms share counts for the earlier one
-        -- term: data, imbalance, idle (null without a pipeline), communication, clocks, work, remainder
-        term,
+        term_order,                  -- 1 to 6; time that two terms share counts for the earlier one
+        term,                        -- data, imbalance, communication, clocks, work, remainder
         share,                       -- share of the rank-time at this size; negative: a gain; null: unknown
         share - half_width AS share_lo,
         CASE WHEN share <= 1 AND share + half_width > 1 THEN 1 ELSE share + half_width END AS share_hi,  -- at most 1

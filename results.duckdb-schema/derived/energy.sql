@@ -17,7 +17,6 @@ over_repeats AS (
         any_value(devices) AS devices,
         count(j_per_example) AS energy_repeats,
         avg(energy_j) AS energy_j,
-        avg(energy_j / measured_steps) AS j_per_step,
         avg(energy_j / nullif(span_s, 0)) AS power_w,
         geometric_mean(j_per_example) AS j_per_example,
         variance_of_log(j_per_example) AS log_variance,
@@ -39,7 +38,6 @@ final AS (
         energy_repeats,                -- number of ok runs whose energy is known
         devices,
         energy_j,                      -- energy of the measured steps, all GPUs together; mean over repeats
-        j_per_step,                    -- energy of an optimizer step, all GPUs together; mean over repeats
         power_w,                       -- energy ÷ time of the measured steps, all GPUs together; mean over repeats
         j_per_example,                 -- energy per example
         j_per_example / widening AS j_per_example_lo,

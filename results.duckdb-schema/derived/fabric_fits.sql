@@ -39,8 +39,6 @@ sums AS (
     SELECT
         session_id, device_type, device_name, nodes, ranks_per_node, world_size, op, after_computation,
         count(*)::INTEGER AS points,
-        min(message_bytes) AS smallest_message_bytes,
-        max(message_bytes) AS largest_message_bytes,
         list({'bus_bytes': bus_bytes, 't': t}) AS found,
         sum(cpu_cores * t) / sum(t) AS cpu_cores,
         sum(1 / t ** 2) AS w,
@@ -79,7 +77,7 @@ final AS (
     SELECT
         session_id, device_type, device_name, nodes, ranks_per_node, world_size, op,
         after_computation,  -- whether each rank computed before each operation; only on CPUs of one node
-        points, smallest_message_bytes, largest_message_bytes, latency_s,
+        points, latency_s,
         1 / nullif(s_per_bus_byte, 0) AS bus_bytes_per_s,
         sqrt(list_avg([((latency_s + s_per_bus_byte * size.bus_bytes) / size.t - 1) ** 2 FOR size IN found]))
             AS relative_error,  -- root mean square of line ÷ time - 1; large if time is not linear in size
@@ -92,8 +90,6 @@ final AS (
         -- world_size: number of ranks
         -- op: all_reduce, all_gather, reduce_scatter, broadcast
         -- points: number of message sizes
-        -- smallest_message_bytes: smallest message that was timed
-        -- largest_message_bytes: largest message that was timed
         -- latency_s: time of an operation without bytes; null below 3 sizes
         -- bus_bytes_per_s: bus bandwidth; null below 3 sizes, or if time does not grow with bytes
     FROM lines

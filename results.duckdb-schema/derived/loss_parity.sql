@@ -1,13 +1,12 @@
 -- One row per session, case, placement other than the case's baseline, and repeat: whether it trained like the
 -- baseline. The same repeat has the same seed, and under strong scaling the same global batches, so losses may differ
 -- only by rounding. This also holds if the sizes accumulate differently: the mean over micro-batches of equal size is
--- the mean over the batch, unless the model couples the examples of a batch. A loader of the user may give other
--- examples at another size, so only equal losses are a verdict then. The losses of the first 20 steps, with warm-up,
--- are compared and judged; later differences are reported without a verdict. The baseline here is always the
+-- the mean over the batch, unless the model couples the examples of a batch. The losses of the first 20 steps, with
+-- warm-up, are compared and judged; later differences are reported without a verdict. The baseline here is always the
 -- case's smallest ok n (fewest nodes among equals), also if `baseline:` names another.
 WITH attempts AS (
     SELECT
-        session_id, run_id, attempt, couples_examples, sharding,
+        session_id, run_id, attempt, couples_examples,
         coalesce(config ->> '$.train.float8' = 'true', false) AS is_float8,
         -- The format of gradients in transfer, if the strategy defines it: ddp, fsdp. PowerSGD does not depend on n.
         coalesce(
@@ -16,7 +15,7 @@ WITH attempts AS (
     FROM runs
 ),
 each_run AS (
-    SELECT run_summary.*, couples_examples, sharding, is_float8, reduced_as
+    SELECT run_summary.*, couples_examples, is_float8, reduced_as
     FROM run_summary
     JOIN attempts USING (session_id, run_id, attempt)
     WHERE status <> 'skipped'
@@ -53,7 +52,6 @@ baselines AS (
         placement AS baseline_placement,
         global_batch AS baseline_global_batch,
         steps_completed AS baseline_steps,
-        mean_loss AS baseline_mean_loss,
         final_loss AS baseline_final_loss
     FROM each_run
     SEMI JOIN baseline_placements USING (session_id, case_name, nodes, ranks_per_node, threads)
@@ -114,8 +112,6 @@ with_unlike AS (
             WHEN couples_examples THEN 'the model couples the examples of a batch, as BatchNorm does'
             WHEN largest_relative_difference > tolerance AND examples_per_step IS DISTINCT FROM global_batch
             THEN 'the batches differ in size, and a step gives each rank the same weight'
-            WHEN sharding IS NOT NULL AND (one_sided_step IS NOT NULL OR largest_relative_difference > tolerance)
-            THEN 'the loader may give other examples at another world size'
         END AS unlike  -- why the two need not train alike
     FROM with_tolerance
 ),
@@ -156,8 +152,6 @@ final AS (
             WHEN unlike IS NULL AND one_sided_step IS NOT NULL THEN 'different'
         END AS verdict,                -- same, different; null if the two cannot be judged
         reason,                        -- why there is no verdict, or why the verdict does not come from the difference
-        -- mean_loss_relative_difference: mean_loss (all measured steps) relative to the baseline's; never judged
-        if(is_alike, mean_loss / nullif(baseline_mean_loss, 0) - 1, NULL) AS mean_loss_relative_difference,
         -- final_loss_relative_difference: final_loss relative to the baseline's; never judged
         if(is_alike, final_loss / nullif(baseline_final_loss, 0) - 1, NULL) AS final_loss_relative_difference
     FROM with_reason

@@ -1,6 +1,6 @@
 -- One row per session, placement and case of several that train the same on the same ranks, of which one at least uses
--- tensor, pipeline, expert or context parallelism: workload, data, training settings except the micro-batches, device
--- and global batch are the same. Each is compared with the fastest: Student's t on the differences of ln(throughput)
+-- tensor parallelism or a mesh: workload, data, training settings except the micro-batches, device and global batch
+-- are the same. Each is compared with the fastest: Student's t on the differences of ln(throughput)
 -- within rounds, or Welch's t (see `ratio_half_width`), with Bonferroni's correction for the number of others. The
 -- fastest one is decided if all intervals begin above 1: a slower one is then named in 2.5 % of such sessions at most.
 -- Because the fastest is chosen by its result, the intervals hold all at once in less than 95 % of sessions.
@@ -19,7 +19,7 @@ points AS (
     SELECT
         placements.*,
         settings,
-        bool_or(strategy IN ('tp', 'pp', 'ep', 'cp', 'mesh')) OVER alike AS has_a_mesh,
+        bool_or(strategy IN ('tp', 'mesh')) OVER alike AS has_a_mesh,
         count(*) OVER alike AS alternatives,
         row_number() OVER (
             PARTITION BY
@@ -38,7 +38,6 @@ paired AS (
     SELECT
         points.*,
         fastest.case_name AS fastest_case,
-        fastest.strategy AS fastest_strategy,
         exp(log_ratio_of(fastest.logs, points.logs)) AS time_ratio,
         ratio_half_width(
             fastest.logs, points.logs, is_stopped_early := fastest.stops_early OR points.stops_early
@@ -67,7 +66,6 @@ with_interval AS (
 parts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
-        nullif(idle_ms, 0) / rank_step_ms_mean AS idle_share,
         CASE WHEN known_by = 'profiled' THEN communication_ms / rank_step_ms_mean END AS communication_share
     FROM step_parts
 ),
@@ -86,7 +84,6 @@ final AS (
         placement, workload, precision, device_type, global_batch, strategy, repeats,
         alternatives,         -- cases that are compared, with this one
         fastest_case,         -- case with the highest throughput, which may be this one
-        fastest_strategy,     -- strategy of fastest_case
         place = 1 AS is_fastest,  -- whether this case is fastest_case
         -- time_ratio: time per example divided by that of the fastest: 1 for itself, else above 1
         if(place = 1, 1, time_ratio) AS time_ratio,
@@ -99,7 +96,6 @@ final AS (
             ),
             false
         ) AS is_decided,
-        idle_share,           -- of a step: idle pipeline stages, as in step_parts; null without a pipeline
         communication_share,  -- exposed communication of a step, from profiled steps; null if none were profiled
         most_exposed_dimension  -- dimension with most of that; null if there is only one, or no profiled step
     FROM with_interval

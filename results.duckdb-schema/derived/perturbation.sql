@@ -38,7 +38,6 @@ over_pairs AS (
         bool_and(knows_selfcheck) AS knows_selfcheck,
         count(difference_ns) AS pairs,
         median(bare_ns) / 1e6 AS bare_step_ms,
-        median(instrumented_ns) / 1e6 AS instrumented_step_ms,
         median(difference_ns) / 1e3 AS difference_us,
         list_sort(list(difference_ns / 1e3) FILTER (difference_ns IS NOT NULL)) AS sorted_us
     FROM measuring
@@ -53,7 +52,6 @@ final AS (
         pairs,                 -- pairs of steps
         2 * pairs AS steps,    -- steps used, per rank
         bare_step_ms,          -- median over pairs
-        instrumented_step_ms,  -- median; minus bare_step_ms it is not exactly the median of the differences
         difference_us,         -- instrumented minus bare, median over pairs: the overhead of recording per step
         sorted_us[median_lo_rank(pairs)] AS difference_us_lo,
         sorted_us[pairs + 1 - median_lo_rank(pairs)] AS difference_us_hi,

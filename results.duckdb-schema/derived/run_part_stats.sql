@@ -66,36 +66,6 @@ profiled AS (
     FROM each_profiled_step
     GROUP BY session_id, run_id, attempt
 ),
-waits_for_stages AS (
-    FROM pipeline_steps
-    SEMI JOIN (FROM step_stats WHERE kind = 'measured') AS measured USING (session_id, run_id, attempt, step)
-),
--- The rank that waits least for other stages of a pipeline; the others wait longer because they have less work.
-idle_stages AS (
-    SELECT session_id, run_id, attempt, avg(least_ns) AS idle_ns_least
-    FROM (
-        SELECT session_id, run_id, attempt, step, min(idle_ns) AS least_ns
-        FROM waits_for_stages
-        GROUP BY session_id, run_id, attempt, step
-    )
-    GROUP BY session_id, run_id, attempt
-),
--- A rank waits for another stage in a receive, so what it communicates beyond that is the rest.
-beyond_idle_stages AS (
-    SELECT
-        session_id, run_id, attempt,
-        min(exposed_ns_mean * step_ns_mean / nullif(profiled_step_ns_mean, 0) - idle_ns_mean)
-            AS exposed_beyond_idle_ns_least
-    FROM (
-        SELECT session_id, run_id, attempt, rank, avg(idle_ns) AS idle_ns_mean
-        FROM waits_for_stages
-        GROUP BY session_id, run_id, attempt, rank
-    )
-    JOIN profiled_ranks USING (session_id, run_id, attempt, rank)
-    JOIN profiled USING (session_id, run_id, attempt)
-    JOIN over_ranks USING (session_id, run_id, attempt)
-    GROUP BY session_id, run_id, attempt
-),
 clocks AS (
     SELECT session_id, run_id, attempt, max(sm_clock_mhz) AS sm_clock_mhz
     FROM run_device_stats
@@ -118,13 +88,9 @@ final AS (
             WHEN world_size = 1 THEN profiled_data_of_one.data_ns_mean ELSE in_profile.data_ns_added
         END AS profiled_data_ns_added,  -- data_ns_added, for the profiled steps
         exposed_ns_least, compute_ns_most, compute_ns_least,
-        -- exposed_beyond_idle_ns_least: exposed communication of a pipeline's rank beyond its wait for other stages, of
-        -- the rank with the least, scaled to a measured step; null without a pipeline
-        exposed_beyond_idle_ns_least,
-        idle_ns_least,  -- wait for other stages of the rank that waits least in each step; null without a pipeline
         sm_clock_mhz  -- mean clock in measured steps of the GPU with the highest; null on a CPU
         -- data_ns_added: delay of the last rank to wait that waiting for data causes, mean over measured steps
-        -- profiled_steps: null without profiled steps, as all following columns except the clock and idle_ns_least
+        -- profiled_steps: null without profiled steps, as all following columns except the clock
         -- profiled_step_ns_mean: a rank's own profiled step as the profiler saw it
         -- exposed_ns_least: exposed communication of the rank with the least in each profiled step, mean over steps
         -- compute_ns_most: compute of the rank with the most in each profiled step, mean over steps
@@ -136,8 +102,6 @@ final AS (
     LEFT JOIN profiled_data_of_one USING (session_id, run_id, attempt)
     LEFT JOIN profiled USING (session_id, run_id, attempt)
     LEFT JOIN fastest USING (session_id, run_id, attempt)
-    LEFT JOIN beyond_idle_stages USING (session_id, run_id, attempt)
-    LEFT JOIN idle_stages USING (session_id, run_id, attempt)
     LEFT JOIN clocks USING (session_id, run_id, attempt)
 )
 SELECT * FROM final;

@@ -4,7 +4,7 @@
 -- rank`: there is no waiting and no communication, so everything except data is computation. `estimated` (ddp, where
 -- only backward communicates): computation of backward is forward times the ratio of the two on the baseline's one
 -- rank; the rest of backward is communication. Each run also has one row without known_by, with its
--- step, data and idle stages only.
+-- step and data only.
 WITH ok_runs AS (
     SELECT
         session_id, run_id, attempt, case_name, baseline, strategy, workers, world_size, nodes, ranks_per_node, threads,
@@ -27,8 +27,7 @@ measured AS (
             WHEN profiled_step_ns_mean > profiled_data_ns_added
             THEN beyond_data_ms / (profiled_step_ns_mean - profiled_data_ns_added)
         END AS ms_per_profiled_ns,
-        least(coalesce(idle_ns_least / 1e6, 0), beyond_data_ms) AS idle_stages_ms,
-        exposed_ns_least, exposed_beyond_idle_ns_least, compute_ns_most, compute_ns_least, sm_clock_mhz
+        exposed_ns_least, compute_ns_most, compute_ns_least, sm_clock_mhz
     FROM ok_runs
     JOIN run_part_stats USING (session_id, run_id, attempt)
 ),
@@ -66,9 +65,7 @@ raw AS (
     SELECT
         *, 'profiled' AS known_by,
         greatest((compute_ns_most - compute_ns_least) * ms_per_profiled_ns, forward_imbalance_ms) AS raw_imbalance_ms,
-        greatest(
-            coalesce(exposed_beyond_idle_ns_least / 1e6, exposed_ns_least * ms_per_profiled_ns), 0
-        ) AS raw_communication_ms,
+        exposed_ns_least * ms_per_profiled_ns AS raw_communication_ms,
         compute_ns_least * ms_per_profiled_ns AS raw_computation_ms
     FROM with_room
     WHERE raw_computation_ms IS NOT NULL
@@ -90,8 +87,7 @@ taken_off AS (
     SELECT
         *,
         least(greatest(raw_imbalance_ms, 0), beyond_data_ms) AS imbalance_ms,
-        least(idle_stages_ms, beyond_data_ms - imbalance_ms) AS idle_ms,
-        beyond_data_ms - imbalance_ms - idle_ms AS beyond_waits_ms,
+        beyond_data_ms - imbalance_ms AS beyond_waits_ms,
         CASE
             WHEN known_by = 'estimated' THEN greatest(beyond_waits_ms - raw_computation_ms, 0)
             ELSE least(raw_communication_ms, beyond_waits_ms)
@@ -99,7 +95,7 @@ taken_off AS (
         least(raw_computation_ms, beyond_waits_ms - communication_ms) AS computation_ms
     FROM raw
     UNION ALL BY NAME
-    SELECT *, idle_stages_ms AS idle_ms FROM measured
+    FROM measured
 ),
 final AS (
     SELECT
@@ -109,11 +105,10 @@ final AS (
         rank_step_ms_mean,           -- of a rank, mean over ranks and measured steps; the parts add up to it
         data_ms,                     -- delay that waiting for data causes to the rank that the others wait for
         imbalance_ms,                -- computation of the rank with the most in each step, beyond computation_ms
-        idle_ms,                     -- wait for other stages of a pipeline, of the rank that waits least; else 0
-        communication_ms,            -- exposed, of the rank that waits least for others; beyond idle_ms
+        communication_ms,            -- exposed, of the rank that waits least for others
         computation_ms,              -- of the rank that computes least
         -- other_ms: rest, such as Python, launches and copies; 0 if it cannot be distinguished from computation
-        beyond_data_ms - imbalance_ms - idle_ms - communication_ms - computation_ms AS other_ms,
+        beyond_data_ms - imbalance_ms - communication_ms - computation_ms AS other_ms,
         sm_clock_mhz                 -- mean in measured steps of the GPU with the highest clock; null on a CPU
     FROM taken_off
 )

@@ -1,7 +1,7 @@
 -- One row per rank of an attempt, over its measured steps. The four phases of a rank add up to its step; means are over
 -- measured steps. A validation between two measured steps is not part of the span. This pause starts when the last rank
 -- finishes the step before it, and ends when this rank starts the step after it: waiting for the last rank counts as
--- part of the span, as in every step. In a script one rank may validate or save alone, while the others have begun the
+-- part of the span, as in every step. In a command one rank may validate or save alone, while the others have begun the
 -- step after it and wait there. Its pause ends for all ranks when the last rank starts that step, and this wait counts
 -- neither in the span, nor in the step, nor in the longer of its forward and backward phases.
 WITH trained_steps AS NOT MATERIALIZED (
@@ -20,7 +20,7 @@ borders AS (
 at_borders AS (
     SELECT
         session_id, run_id, attempt, rank, validated_step,
-        any_value(strategy) = 'script' AS is_script,
+        any_value(strategy) = 'command' AS is_command,
         max(start_ns + step_ns) FILTER (step < validated_step) AS end_ns,
         max(start_ns) FILTER (step = validated_step) AS resumed_ns,
         max(step_ns) FILTER (step = validated_step) AS resumed_step_ns,
@@ -36,7 +36,7 @@ at_borders AS (
 each_pause AS (
     SELECT
         *,
-        if(is_script, least(max(resumed_ns) OVER of_pause - resumed_ns, resumed_step_ns), 0) AS waited_ns,
+        if(is_command, least(max(resumed_ns) OVER of_pause - resumed_ns, resumed_step_ns), 0) AS waited_ns,
         resumed_ns + waited_ns - coalesce(max(end_ns) OVER of_pause, resumed_ns) AS pause_ns,
         coalesce(resumed_backward_ns >= resumed_forward_ns, resumed_forward_ns IS NULL) AS waits_in_backward
     FROM at_borders

@@ -38,7 +38,7 @@ final AS (
         -- locality: within_node, across_nodes
         CASE WHEN nodes > 1 THEN 'across_nodes' ELSE 'within_node' END AS locality,
         device_type, device_name, precision, batch_per_rank, global_batch, examples_per_step, parameters,
-        ranks_train,  -- one model, independent copies; null unless a script, for one rank, and if unknown
+        ranks_train,  -- one model, independent copies; null unless a command, for one rank, and if unknown
         data_source, baseline, until, until_efficiency, until_loss,
         -- stops_early: whether measure.until or until_efficiency is set, so that intervals need a wider quantile
         until IS NOT NULL OR until_efficiency IS NOT NULL AS stops_early,
@@ -70,8 +70,8 @@ final AS (
         coalesce(reported_unit, CASE
             WHEN whole_run_s IS NOT NULL AND whole_run_examples IS NULL THEN 'trainings/s' ELSE 'examples/s'
         END) AS throughput_unit,
-        -- is_published: whether a source reports the throughput and no time, so that repeats are unknown
-        reported_throughput IS NOT NULL AND whole_run_s IS NULL AS is_published,
+        -- is_published: whether a source reports the throughput, so that repeats are unknown
+        reported_throughput IS NOT NULL AS is_published,
         -- time_per_epoch_s: examples in an epoch ÷ throughput
         coalesce(dataset_size / throughput, whole_run_s / whole_run_epochs) AS time_per_epoch_s,
         memory_allocated_bytes_peak AS peak_memory_allocated_bytes,   -- largest over ranks

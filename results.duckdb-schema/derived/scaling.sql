@@ -6,7 +6,7 @@
 -- t where rounds are unknown (`rounds` is then null); null below two repeats on either side, and for a ratio if the
 -- median run may be a slow one; a baseline's own row is exact. If the baseline ran on another kind of device, in
 -- another precision, with another batch or another workload, there is a speedup but no efficiency and no verdict: the
--- ratio then includes the effect of that difference. Ranks of a script that train independent copies of the model have
+-- ratio then includes the effect of that difference. Ranks of a command that train independent copies of the model have
 -- neither speedup nor efficiency.
 WITH baselines AS (
     SELECT
@@ -75,7 +75,7 @@ paired AS (
                 abs(ln(if(
                     scaling_mode = 'strong', global_batch / baseline_global_batch,
                     batch_per_rank / baseline_batch_per_rank
-                ))) <= if(workload = 'command', 0.02, 0),  -- batches of scripts are counted
+                ))) <= if(workload = 'command', 0.02, 0),  -- batches of commands are counted
                 true
             ) AS is_alike
     FROM placements

@@ -37,7 +37,6 @@ joined AS (
         serial.lack_of_fit_p AS serial_lack_of_fit_p,  -- of Amdahl's or Gustafson's law, as in law_fits
         serial.rejected AS serial_rejected,      -- whether Amdahl's or Gustafson's law does not hold at these sizes
         serial.left_out_error AS serial_left_out_error,  -- of Amdahl's or Gustafson's law, as in law_fits
-        serial.r2 AS serial_r2,                  -- r2 of Amdahl's or Gustafson's curve
         -- If throughput falls again, the limit can be below measured values: Amdahl's law does not hold there.
         serial.limit_throughput >= largest_throughput AND NOT serial.rejected AS has_limit,
         -- speedup_limit: highest speedup by Amdahl's law; null if nothing is serial, it was exceeded, or law rejected
@@ -66,12 +65,6 @@ joined AS (
         universal.peak_workers,                  -- n with the largest throughput by the USL; null if beta is 0
         universal.peak_workers_lo,
         universal.peak_workers_hi,               -- null also if there may be no peak
-        -- peak_throughput: throughput of the USL at that n, in the unit of throughput
-        usl_gamma * universal.peak_workers
-            / (
-                1 + usl_alpha * (universal.peak_workers - 1)
-                + usl_beta * universal.peak_workers * (universal.peak_workers - 1)
-            ) AS peak_throughput,
         -- reason: why a law has no fit
         nullif(concat_ws('; ', serial.law || ': ' || serial.reason, 'usl: ' || universal.reason), '') AS reason
     FROM serial

@@ -9,7 +9,6 @@ WITH points AS MATERIALIZED (
         avg(rank_step_ms_mean) AS rank_step_ms_mean,
         CASE WHEN count(data_ms) = count(*) THEN avg(data_ms) END AS data_ms,
         avg(imbalance_ms) AS imbalance_ms,
-        avg(idle_ms) AS idle_ms,
         avg(communication_ms) AS communication_ms,
         avg(computation_ms) AS computation_ms,
         avg(other_ms) AS other_ms
@@ -34,8 +33,7 @@ final AS (
         chosen.rank_step_ms_mean,    -- of a rank, mean over ranks and measured steps; the parts add up to it
         data_ms,                     -- delay that waiting for data causes to the rank that the others wait for
         imbalance_ms,                -- computation of the rank with the most in each step, beyond computation_ms
-        idle_ms,                     -- wait for other stages of a pipeline, of the rank that waits least; else 0
-        communication_ms,            -- exposed, of the rank that waits least for others; beyond idle_ms
+        communication_ms,            -- exposed, of the rank that waits least for others
         computation_ms,              -- of the rank that computes least
         other_ms                     -- rest, such as Python, launches and copies; 0 unless profiled
     FROM chosen

@@ -1,7 +1,7 @@
 -- One row per step of an attempt, over its ranks. The step time at step s is E(s) - E(s-1), where E is the latest end
 -- over ranks, so that step times add up to the span. (The median of per-step maxima over ranks would be biased by the
 -- number of ranks alone.) At the start of a kind of step or after a validation, a pause and a barrier precede the step,
--- so its time starts at its earliest rank; in a script, where one rank may validate alone, at its last rank.
+-- so its time starts at its earliest rank; in a command, where one rank may validate alone, at its last rank.
 WITH waiting_runs AS (
     SELECT session_id, run_id, attempt, strategy, ranks_train FROM runs WHERE world_size > 1
 ),
@@ -10,7 +10,7 @@ with_waits AS (
         steps.*,
         before_wait_of(strategy, ranks_train, data_ns, forward_ns) AS before_wait_ns,
         before_wait_of(strategy, ranks_train, 0, forward_ns) AS before_wait_ns_without_data,
-        CASE strategy WHEN 'script' THEN start_ns END AS script_start_ns
+        CASE strategy WHEN 'command' THEN start_ns END AS command_start_ns
     FROM steps
     LEFT JOIN waiting_runs USING (session_id, run_id, attempt)
 ),
@@ -19,11 +19,8 @@ over_ranks AS (
         session_id, run_id, attempt, step, kind,
         count(*)::INTEGER AS ranks,
         min(start_ns) AS start_ns,
-        coalesce(max(script_start_ns), min(start_ns)) AS resumed_ns,
+        coalesce(max(command_start_ns), min(start_ns)) AS resumed_ns,
         max(start_ns + step_ns) AS end_ns,
-        min(step_ns) AS rank_step_ns_min,
-        avg(step_ns) AS rank_step_ns_mean,
-        max(step_ns) AS rank_step_ns_max,
         -- the smallest among equal ranks; comparing (step_ns, -rank) would take twice as long
         arg_max(rank, step_ns::HUGEINT * 1_000_000 - rank) AS slowest_rank,
         quantile_disc(before_wait_ns, 0.5) AS before_wait_ns_median,
@@ -62,10 +59,7 @@ final AS (
         -- ranks: ranks that completed the step
         -- start_ns: earliest start over ranks
         -- end_ns: E(s), the latest end over ranks
-        -- rank_step_ns_min: the fastest rank's own step
-        -- rank_step_ns_mean: mean over the ranks' own steps
-        -- rank_step_ns_max: the slowest rank's own step
-        -- slowest_rank: the rank of rank_step_ns_max
+        -- slowest_rank: the rank whose own step took longest
         -- before_wait_ns_median: time before a rank first waits for others, median rank (the lower of two)
         -- before_wait_ns_max: that time of the slowest rank; null for one rank, and if waits are unknown
         -- before_wait_ns_max_without_data: before_wait_ns_max as if no rank had to wait for data

@@ -1,6 +1,6 @@
 -- One row per session, case, placement and rank, for placements with more than one rank: how much longer the rank takes
 -- in a step before it first waits for the others, over ok repeats. That time is data and forward under DDP, and data
--- under FSDP, whose ranks meet in forward, and in a script whose ranks train one model. It is compared with the median
+-- under FSDP, whose ranks meet in forward, and in a command whose ranks train one model. It is compared with the median
 -- rank (the faster of two middle ranks). A rank is a straggler if its excess is above 2 % of the mean step with its
 -- whole interval (two-sided 95 %, the repeat is the unit, Student's t), and larger than the largest excess that as many
 -- equal ranks would show by chance; null below two ok repeats. Null for strategies whose waits are unknown.

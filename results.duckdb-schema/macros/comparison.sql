@@ -106,7 +106,7 @@ with_tails AS (
         log_ratio - ln(1 - max_regression) AS above_limit,  -- below 0 it is a regression
         t_quantile_for(welch_df, stops_early AND unit = 'repeat') * se AS half_width,
         t_tail(log_ratio / nullif(se, 0), welch_df) AS tail,
-        p_not_below(above_limit, se, welch_df) AS limit_p
+        p_not_below(log_ratio - ln(1 - max_regression), se, welch_df) AS limit_p
     FROM with_welch
 ),
 with_interval AS (

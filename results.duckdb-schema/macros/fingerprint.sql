@@ -112,7 +112,9 @@ CREATE OR REPLACE MACRO training_code_difference(facts) AS (
 -- `… --batch 64 → … --batch 128`. Null if a side is no such list.
 CREATE OR REPLACE MACRO changed_words(baseline, candidate) AS (
     WITH words AS (
-        SELECT TRY(from_json(baseline, '["VARCHAR"]')) AS one, TRY(from_json(candidate, '["VARCHAR"]')) AS other
+        SELECT
+            from_json(CASE WHEN json_valid(baseline) THEN baseline END, '["VARCHAR"]') AS one,
+            from_json(CASE WHEN json_valid(candidate) THEN candidate END, '["VARCHAR"]') AS other
     ),
     beginnings AS (
         SELECT
@@ -131,8 +133,8 @@ CREATE OR REPLACE MACRO changed_words(baseline, candidate) AS (
             ) AS same_at_end
         FROM beginnings
     )
-    SELECT array_to_string([
-        if(same > 1, '… ', '') || array_to_string(side[greatest(same, 1):len(side) - same_at_end], ' ')
+    SELECT joined([
+        if(same > 1, '… ', '') || joined(side[greatest(same, 1):len(side) - same_at_end], ' ')
             || if(same_at_end > 0, ' …', '')
         FOR side IN [one, other]
     ], ' → ')
@@ -150,14 +152,16 @@ CREATE OR REPLACE MACRO settings_difference(baseline_config, candidate_config) A
             'global_batch', 'batch_per_rank', 'threads'
         ]) AS part
     ),
-    parts AS (
+    settings AS (
         SELECT
             part,
             json_extract(baseline_config, part) AS baseline,
-            json_extract(candidate_config, part) AS candidate,
-            'OBJECT' IN (json_type(baseline), json_type(candidate)) AS has_keys
+            json_extract(candidate_config, part) AS candidate
         FROM named
         WHERE part <> CASE candidate_config ->> 'scaling' WHEN 'strong' THEN 'batch_per_rank' ELSE 'global_batch' END
+    ),
+    parts AS (
+        SELECT *, 'OBJECT' IN (json_type(baseline), json_type(candidate)) AS has_keys FROM settings
     ),
     keys AS (
         SELECT
@@ -196,13 +200,15 @@ CREATE OR REPLACE MACRO settings_difference(baseline_config, candidate_config) A
                 'selfcheck', 'wire', 'wire_rounds'
             )
     ),
-    with_words AS (
+    with_commands AS (
         SELECT
             *,
             CASE WHEN name = 'workload.command' THEN baseline END AS command,
-            CASE WHEN name = 'workload.command' THEN candidate END AS other_command,
-            changed_words(command, other_command) AS words
+            CASE WHEN name = 'workload.command' THEN candidate END AS other_command
         FROM facts
+    ),
+    with_words AS (
+        SELECT *, changed_words(command, other_command) AS words FROM with_commands
     ),
     final AS (
         SELECT string_agg(

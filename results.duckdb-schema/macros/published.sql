@@ -39,7 +39,7 @@ curves AS (
 here AS (
     SELECT facts.* FROM facts
     JOIN sessions USING (session_id)
-    WHERE session_id = session AND origin_of(imported) NOT IN ('published', 'mlperf')
+    WHERE session_id = session AND origin_of(imported) <> 'published'
 ),
 pairs AS (
     SELECT

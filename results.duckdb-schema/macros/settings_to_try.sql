@@ -21,13 +21,11 @@ CREATE OR REPLACE MACRO option_of_all(compared, key, value) AS (
 
 -- Arguments of `bench suite` that multiply the batch of each of these cases (`compared` of compared_cases) by a
 -- factor, as option_of does. Changing only one case would compare it with a different training. Null if option_of
--- is null for one of them. A pipeline has a given batch only without find_batch.
+-- is null for one of them.
 CREATE OR REPLACE MACRO batch_option_of(compared, factor) AS (
     list_reduce(
         [
-            option_of(each_one.case_name, each_one.batch_key, (factor * each_one.batch)::BIGINT) || if(
-                each_one.is_searched_pipeline, ' ' || option_of(each_one.case_name, 'find_batch', 'false'), ''
-            )
+            option_of(each_one.case_name, each_one.batch_key, (factor * each_one.batch)::BIGINT)
             FOR each_one IN compared
         ],
         lambda first, second: first || ' ' || second
@@ -45,8 +43,8 @@ CREATE OR REPLACE MACRO strategy_option_of(case_name, strategy_options, new_stra
     END
 );
 
--- Advice in the words of a script's author: names of torch instead of keys of a suite.
-CREATE OR REPLACE MACRO words_of_a_script(advice) AS (
+-- Advice in the words of a command's author: names of torch instead of keys of a suite.
+CREATE OR REPLACE MACRO words_of_a_command(advice) AS (
     list_reduce(
         [
             ['', advice],

@@ -69,10 +69,9 @@ CREATE OR REPLACE MACRO t_tail(t, df) AS (
 -- quantile, with a relative error of at most 1e-9 from p = 1e-4 on (tested). Null below one degree of freedom.
 CREATE OR REPLACE MACRO t_quantile_at(p, df) AS (
     list_reduce(
-        range(16),
+        list_prepend(t_quantile(df), range(16)::DOUBLE[]),
         lambda t, step: t + (t_tail(t, df) - p / 2)
-            / (exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(df * pi()) * (1 + t ** 2 / df) ** (-(df + 1) / 2)),
-        t_quantile(df)
+            / (exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(df * pi()) * (1 + t ** 2 / df) ** (-(df + 1) / 2))
     )
 );
 
@@ -273,11 +272,10 @@ CREATE OR REPLACE MACRO slow_share(rate, ranks) AS (1 - (1 - rate) ** ranks);
 -- runs}. By Newton's method from below, which a concave function never leaves.
 CREATE OR REPLACE MACRO rate_of_slow_runs(slow_runs, sizes) AS (
     list_reduce(
-        range(30),
+        list_prepend(slow_runs / list_sum([size.runs * size.ranks FOR size IN sizes]), range(30)::DOUBLE[]),
         lambda rate, step: least(0.999, rate + (
             slow_runs - list_sum([size.runs * slow_share(rate, size.ranks) FOR size IN sizes])
-        ) / list_sum([size.runs * size.ranks * (1 - rate) ** (size.ranks - 1) FOR size IN sizes])),
-        slow_runs / list_sum([size.runs * size.ranks FOR size IN sizes])
+        ) / list_sum([size.runs * size.ranks * (1 - rate) ** (size.ranks - 1) FOR size IN sizes]))
     )
 );
 
@@ -365,14 +363,13 @@ CREATE OR REPLACE MACRO units_to_decide(mean, variance, df, units, regions, is_s
     CASE WHEN variance > 0 AND df > 0 THEN
         list_filter(
             [units_at(1 + last) FOR last IN [list_reduce(
-                [64, 32, 16, 8, 4, 2, 1],
+                [0, 64, 32, 16, 8, 4, 2, 1],
                 lambda place, step: place + CASE
                     WHEN 0.8 > decision_probability(
                         mean, variance, df, units, units_at(place + step), regions, is_stopped_early
                     ) THEN step
                     ELSE 0
-                END,
-                0
+                END
             )]],
             lambda k: k <= 1000
         )[1]

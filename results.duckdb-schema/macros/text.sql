@@ -26,16 +26,6 @@ CREATE OR REPLACE MACRO share_text(share, lo, hi) AS (
     )
 );
 
--- A ratio with its interval: `0.215 [0.180, 0.257]`; `at most 0.42` or `at least 0.42` if a bound is all that is known.
-CREATE OR REPLACE MACRO bounded_text(ratio, lo, hi, bound) AS (
-    CASE
-        WHEN ratio IS NOT NULL
-        THEN number_text(ratio) || coalesce(format(' [{}, {}]', number_text(lo), number_text(hi)), '')
-        WHEN bound = 'at most' THEN 'at most ' || number_text(hi)
-        WHEN bound = 'at least' THEN 'at least ' || number_text(lo)
-    END
-);
-
 -- Whether the ends of a ratio's interval differ by more than a factor of four: it then tells nothing, and is not shown.
 -- Null without an interval. analysis/wording/numbers.py has the same limit.
 CREATE OR REPLACE MACRO is_too_wide(lo, hi) AS (hi > 4 * lo);
@@ -56,10 +46,14 @@ CREATE OR REPLACE MACRO loss_name(term) AS (
     CASE term
         WHEN 'data' THEN 'waiting for data'
         WHEN 'imbalance' THEN 'waiting for slower ranks'
-        WHEN 'idle' THEN 'idle pipeline stages'
         WHEN 'communication' THEN 'exposed communication'
         WHEN 'clocks' THEN 'lower clocks'
         WHEN 'work' THEN 'slower computation'
         WHEN 'remainder' THEN 'not explained'
     END
+);
+
+-- The texts with a separator between them; '' if there are none, where array_to_string of DuckDB before 1.5 is null.
+CREATE OR REPLACE MACRO joined(texts, separator) AS (
+    CASE WHEN len(texts) = 0 THEN '' ELSE array_to_string(texts, separator) END
 );

@@ -1,11 +1,11 @@
 -- Time in a rank's step before it first waits for other ranks, in the unit of the phases; null for strategies whose
 -- waits are unknown. DDP ranks meet in backward. FSDP ranks meet in forward to gather parameters, and their optimizer
--- may wait for the gradient norm, so only data loading is the rank's own time. In a script whose ranks
+-- may wait for the gradient norm, so only data loading is the rank's own time. In a command whose ranks
 -- train one model, only the wait for data is known.
 CREATE OR REPLACE MACRO before_wait_of(strategy, ranks_train, data, forward) AS (
     CASE
         WHEN strategy = 'ddp' THEN data + forward
-        WHEN strategy IN ('fsdp', 'fsdp1') OR strategy = 'script' AND ranks_train = 'one model' THEN data
+        WHEN strategy IN ('fsdp', 'fsdp1') OR strategy = 'command' AND ranks_train = 'one model' THEN data
     END
 );
 

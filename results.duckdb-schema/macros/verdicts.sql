@@ -62,6 +62,6 @@ CREATE OR REPLACE MACRO ratio_verdict(ratio, ratio_lo, ratio_hi, margin) AS (
 
 -- Largest relative difference between losses that rounding explains within 20 steps, by precision; null for other
 -- precisions. docs/methodology/scaling.md explains the choice.
-CREATE OR REPLACE MACRO loss_tolerance_of(precision) AS (
-    CASE precision WHEN 'fp32' THEN 1e-4 WHEN 'tf32' THEN 1e-2 WHEN 'fp16' THEN 1e-2 WHEN 'bf16' THEN 5e-2 END
+CREATE OR REPLACE MACRO loss_tolerance_of(trained_in) AS (
+    CASE trained_in WHEN 'fp32' THEN 1e-4 WHEN 'tf32' THEN 1e-2 WHEN 'fp16' THEN 1e-2 WHEN 'bf16' THEN 5e-2 END
 );

@@ -19,8 +19,7 @@ each_run AS (
         data_ns_added / nullif(step_ns_mean, 0) AS run_share,
         data_ns_added / 1e6 AS run_data_ms,
         step_ns_mean / 1e6 AS run_step_ms,
-        sharding,
-        -- The configuration of a script says nothing of its loader.
+        -- The configuration of a command says nothing of its loader.
         try_cast(coalesce(recorded_by->>'$.loader_workers', config->>'$.data.workers') AS INTEGER) AS loaders,
         try_cast(recorded_by->>'$.loader_starts' AS INTEGER) AS starts
     FROM ok_runs
@@ -37,7 +36,6 @@ over_repeats AS (
         min(loaders) AS loaders,
         min(starts) AS starts,
         any_value(device_type) AS device_type,
-        any_value(sharding) AS sharding,
         -- On a CPU, the rank's own threads need cores, too.
         any_value(try_cast(slots->>'$.cpus_per_node' AS INTEGER) // ranks_per_node)
             - if(device_type = 'cpu', threads, 1)
@@ -71,7 +69,6 @@ SELECT
         number_text(data_ms), number_text(step_ms),
         share_text(share, end_of_share(share - half_width), end_of_share(share + half_width)),
         CASE
-            WHEN sharding IS NOT NULL THEN format('data.workers is {}; your loader decides how many it uses', loaders)
             WHEN loaders = 0 THEN 'each rank loads its own data, and does not compute while it does'
             ELSE format('each rank has {} loader process{}', loaders, if(loaders > 1, 'es', ''))
         END
@@ -85,12 +82,8 @@ SELECT
     || if(
         enough <= 16,
         format(
-            'Use {} loader process{} per rank (data.workers){}; ',
-            enough::INTEGER, if(enough > 1, 'es', ''),
-            if(
-                sharding IS NULL, ', with a larger data.prefetch if single batches are late',
-                ', if the loader can divide the work among them'
-            )
+            'Use {} loader process{} per rank (data.workers), with a larger data.prefetch if single batches are late; ',
+            enough::INTEGER, if(enough > 1, 'es', '')
         ),
         'More loader processes alone are not enough; '
     )

@@ -1,11 +1,11 @@
 -- title: Fastest mesh
 -- severity: notice
--- meaning: The same training can be divided among the same ranks by data, tensor or pipeline parallelism. The fastest
+-- meaning: The same training can be divided among the same ranks by data or tensor parallelism, or both. The fastest
 --   way depends on the model, the batch and the network, so the answer holds for these alone.
 --
--- Fires on the fastest of several cases that train the same on as many ranks, if one of them uses tensor, pipeline,
--- expert or context parallelism. The finding is shown if the case is faster than each other one beyond noise, for all
--- of them together. Otherwise it is likely, and fires only if the case is 5 % faster than the next.
+-- Fires on the fastest of several cases that train the same on as many ranks, if one of them uses tensor
+-- parallelism. The finding is shown if the case is faster than each other one beyond noise, for all of them together.
+-- Otherwise it is likely, and fires only if the case is 5 % faster than the next.
 WITH others AS (
     SELECT
         session_id, nodes, ranks_per_node, threads, fastest_case AS case_name,
@@ -15,8 +15,6 @@ WITH others AS (
         -- the reason that is known of each
         string_agg(
             CASE
-                WHEN idle_share >= 0.1 AND idle_share >= coalesce(communication_share, 0)
-                THEN format('{} waits for its stages {} of the time', case_name, percent_text(idle_share))
                 WHEN communication_share >= 0.1
                 THEN format(
                     '{} communicates {} of the time{}',
@@ -26,7 +24,7 @@ WITH others AS (
             END,
             '; ' ORDER BY time_ratio
         ) AS reasons,
-        bool_or(communication_share IS NULL AND strategy <> 'pp') AS is_communication_unknown
+        bool_or(communication_share IS NULL) AS is_communication_unknown
     FROM mesh_comparison
     WHERE NOT is_fastest
     GROUP BY session_id, nodes, ranks_per_node, threads, fastest_case

@@ -4,7 +4,7 @@
 --   not combine them are separate trainings. Their examples per second say nothing about a distributed training, so
 --   there is neither speedup nor efficiency.
 --
--- Fires if the profiled steps of a script show no reduction of gradients over all ranks.
+-- Fires if the profiled steps of a command show no reduction of gradients over all ranks.
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,

@@ -1,9 +1,9 @@
 -- title: Gradients are reduced several times in a step
 -- severity: warning
--- meaning: DistributedDataParallel reduces all gradients over the ranks in every backward pass. If a script accumulates
+-- meaning: DistributedDataParallel reduces all gradients over the ranks in every backward pass. If a command accumulates
 --   gradients over several micro-batches, only their sum matters, and all reductions but the last are for nothing.
 --
--- Fires for a script with one optimizer and one model, in DistributedDataParallel, if every profiled step of every rank
+-- Fires for a command with one optimizer and one model, in DistributedDataParallel, if every profiled step of every rank
 -- all-reduces the bytes of all gradients a whole number of times, twice or more, to within 0.02, in at least as many
 -- calls, and the batch of a rank divides into as many micro-batches. Gradients count as fp32. Twice the bytes may also
 -- be one reduction in fp64, so there must then be more calls than one reduction has with DDP's usual buckets. It does
@@ -34,10 +34,10 @@ places AS (
     JOIN reduced USING (session_id, run_id, attempt)
     ANTI JOIN in_parts USING (session_id, run_id, attempt)
     WHERE status = 'ok' AND world_size > 1
-        AND recorded_by ->> '$.forward' = 'calls of DistributedDataParallel'
-        -- with other optimizers, or in a step that the script ends itself, each reduction may have its own update
-        AND recorded_by ->> '$.step' = 'step() of ' || (recorded_by ->> '$.optimizers')
-        AND recorded_by ->> '$.optimizers' <> 'LBFGS'
+        AND (recorded_by ->> '$.forward') = 'calls of DistributedDataParallel'
+        -- with other optimizers, or in a step that the command ends itself, each reduction may have its own update
+        AND (recorded_by ->> '$.step') = 'step() of ' || (recorded_by ->> '$.optimizers')
+        AND (recorded_by ->> '$.optimizers') <> 'LBFGS'
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),
 losses AS (

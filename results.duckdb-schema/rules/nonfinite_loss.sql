@@ -8,8 +8,8 @@
 WITH attempts AS (
     SELECT
         session_id, run_id, attempt,
-        -- a script has its own
-        CASE WHEN strategy <> 'script' THEN try_cast(config ->> '$.train.learning_rate' AS DOUBLE) END AS learning_rate,
+        -- a command has its own
+        CASE WHEN strategy <> 'command' THEN try_cast(config ->> '$.train.learning_rate' AS DOUBLE) END AS learning_rate,
         config ->> '$.train.clip_norm' AS clip_norm,
         config ->> '$.strategy_options.param_dtype' AS param_dtype
     FROM runs

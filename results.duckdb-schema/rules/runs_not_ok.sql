@@ -23,6 +23,12 @@ limits AS (
     FROM runs
     GROUP BY session_id, case_name
 ),
+resumed AS (
+    SELECT session_id, if(command[2] = 'run' AND bool_and(strategy = 'command'), 'run', 'suite') AS measured_by
+    FROM sessions
+    LEFT JOIN planned_runs USING (session_id)
+    GROUP BY session_id, command
+),
 stopped AS (
     SELECT session_id FROM run_summary WHERE status = 'interrupted'
 ),
@@ -57,7 +63,7 @@ SELECT
     ) AS evidence,
     'the first error: ' || replace(first_error, chr(10), ' ') AS details,
     format(
-        '{}`bench suite --resume {}` repeats only the runs that are not ok.',
+        '{}`bench {} --resume {}` repeats only the runs that are not ok.',
         CASE
             WHEN timeout > 0 THEN
                 'If a run was still training, measure again with more time (measure.timeout_s). Else fix the cause of '
@@ -65,10 +71,11 @@ SELECT
             WHEN kinds[1].n = 0 AND kinds[3].n > 0 THEN ''  -- someone stopped the session: nothing is wrong
             ELSE 'Read the log in the run''s folder and fix the cause. If no setting has to change, '
         END,
-        session_id
+        measured_by, session_id
     ) AS advice,
     if(
         timeout > 0, format('--set measure.timeout_s={:.0f}', 2 * timeout_s), format('--resume {}', session_id)
     ) AS options
 FROM counted
+JOIN resumed USING (session_id)
 WHERE not_ok > 0 AND (has_ended OR not_ok > kinds[4].n)

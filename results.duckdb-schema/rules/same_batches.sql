@@ -13,12 +13,9 @@ SELECT
         WHEN workload = 'command'
         THEN 'Give each rank its own part of the data: a DistributedSampler for the DataLoader, or another seed for each '
         || 'rank where examples are drawn.'
-        WHEN sharding IS NULL
-        THEN 'Let batch() return the examples at its places. If it draws random numbers, derive them from the seed and the '
+        ELSE 'Let batch() return the examples at its places. If it draws random numbers, derive them from the seed and the '
         || 'keys: torch''s default generator starts with the same seed on every rank.'
-        ELSE 'Let the loader load its own part, by shard.index and shard.count, or return shard.round_robin(...) of the '
-        || 'whole stream.'
     END AS advice
 FROM runs
 WHERE same_batch AND probe IS NOT TRUE
-GROUP BY session_id, case_name, nodes, ranks_per_node, threads, world_size, workload, sharding
+GROUP BY session_id, case_name, nodes, ranks_per_node, threads, world_size, workload

@@ -5,7 +5,7 @@
 --
 -- Fires if `stragglers` calls a rank a straggler: the time by which it exceeds the median rank before it first waits is
 -- above 2 % of the step with its whole 95 % interval, and larger than the largest excess that as many equal ranks would
--- show by chance. In a script the finding is only likely, because its other ranks may be late for reasons that are
+-- show by chance. In a command the finding is only likely, because its other ranks may be late for reasons that are
 -- not recorded. The rule slow_node reports ranks of a node that is slow as a whole.
 WITH hosts AS (
     SELECT session_id, node, value AS hostname FROM environment WHERE key = 'hostname'
@@ -22,7 +22,7 @@ slow AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(strategy = 'script', 'likely', 'shown') AS certainty,
+    if(strategy = 'command', 'likely', 'shown') AS certainty,
     cost,
     format(
         'rank {} on node {}{} takes {} ms [{}, {}] longer than the median rank before it first waits{}; the others '
@@ -33,7 +33,7 @@ SELECT
             WHEN is_for_data THEN format(', {} ms of that for data', number_text(data_excess_ms))
             ELSE ''
         END,
-        if(strategy = 'script', 'at most ', ''), percent_text(cost),
+        if(strategy = 'command', 'at most ', ''), percent_text(cost),
         coalesce(format('; it is last in {:.0f} % of the steps', 100 * times_slowest_share), ''),
         if(slow_ranks > 1, format('; {} of {} ranks are slow', slow_ranks, world_size), '')
     ) AS evidence,

@@ -52,11 +52,8 @@ SELECT
     END AS evidence,
     if(
         more > 4 * repeats,
-        format('Measure on a quiet machine: here it would take about {} more repeats.', more),
-        format(
-            'Take about {} more {}: they are enough in four sessions of five. Until then, report the interval.',
-            more, if(more = 1, 'repeat', 'repeats')
-        )
+        'Measure on a quiet machine, with more repeats.',
+        'Take more repeats. Until then, report the interval.'
     ) AS advice,
     format('--repeats {}', repeats + slow_repeats + least(more, 4 * repeats)) AS options
 FROM wanted

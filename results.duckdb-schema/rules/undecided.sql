@@ -39,15 +39,8 @@ SELECT
             )
         END
     ) AS evidence,
-    format(
-        'Measure on a quiet machine: stop other work on it, or request an exclusive node; then take about {} more '
-        'repeats{}.', more,
-        CASE
-            WHEN repeats_needed > more THEN format(' (as the machine is now, it would take about {:,})', repeats_needed)
-            WHEN repeats_needed IS NULL THEN ' (as the machine is now, not even 1,000 would be enough)'
-            ELSE ''
-        END
-    ) AS advice,
+    'Measure on a quiet machine: stop other work on it, or request an exclusive node; then take more repeats'
+    || if(coalesce(repeats_needed > more, true), ' (on the machine as it is, they hardly help).', '.') AS advice,
     format('--repeats {}', repeats + slow_repeats + more) AS options
 FROM open_ones
 JOIN variations AS here USING (session_id, case_name, nodes, ranks_per_node, threads)

@@ -1,5 +1,5 @@
 -- One row per validation of a run: every measure.validate_every steps, and after the last step; and one per pause of a
--- script, in which it validates or saves. They are not part of any step.
+-- command, in which it validates or saves. They are not part of any step.
 CREATE TABLE evals (
     session_id VARCHAR,
     run_id VARCHAR,

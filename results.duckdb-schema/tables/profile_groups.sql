@@ -1,4 +1,4 @@
--- One row per process group that began collectives in a profiled step of a rank. Only of scripts, traces and meshes,
+-- One row per process group that began collectives in a profiled step of a rank. Only of commands, traces and meshes,
 -- whose dimensions are groups: any other training has one group, or the two of its strategy.
 CREATE TABLE profile_groups (
     session_id VARCHAR,

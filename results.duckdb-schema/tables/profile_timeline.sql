@@ -1,5 +1,5 @@
--- One row per slice of a profiled step of a rank: what the rank did when. Only of imported traces; of very many ranks
--- only the first steps. All ranks have one clock, on which collectives of all ranks end at the same moment.
+-- One row per slice of a profiled step of a rank: what the rank did when. No session has such rows
+-- yet. All ranks have one clock, on which collectives of all ranks end at the same moment.
 CREATE TABLE profile_timeline (
     session_id VARCHAR,
     run_id VARCHAR,

@@ -7,7 +7,7 @@ CREATE TABLE runs (
     case_name VARCHAR,             -- case of the suite, with its matrix choice
     workload VARCHAR,              -- what is trained; for a custom file its name and class, without the folder
     strategy VARCHAR,              -- how the model is distributed over the ranks; for a custom file as workload
-    scaling_mode VARCHAR,          -- none, strong, weak; for a script as counted, or as --scaling says
+    scaling_mode VARCHAR,          -- none, strong, weak; for a command as counted, or as --scaling says
     axis VARCHAR,                  -- what scales: ranks, threads
     workers INTEGER,               -- number of ranks or threads along the axis
     world_size INTEGER,            -- number of ranks
@@ -28,17 +28,17 @@ CREATE TABLE runs (
     tokens_per_example DOUBLE,     -- a mean if the workload counts tokens; null if it has none
     couples_examples BOOLEAN,  -- whether an example's loss depends on the others in its rank's batch, as with BatchNorm
     metric VARCHAR,                -- the workload's name for the score in val_accuracy, such as Dice; null: accuracy
-    same_batch BOOLEAN,            -- whether all ranks had the same first batch; null for one rank, or one group that shares its batch
-    ranks_train VARCHAR,           -- one model, independent copies: no gradients are combined; null unless a script, for one rank, and if unknown
-    recorded_by JSON,              -- how the probe obtained each figure of a script; null for other workloads
+    same_batch BOOLEAN,            -- whether all ranks had the same first batch; null for one rank, one group that shares its batch, or a pipeline
+    ranks_train VARCHAR,           -- one model, independent copies: no gradients are combined; null unless a command, for one rank, and if unknown
+    recorded_by JSON,              -- how the probe obtained each figure of a command; null for other workloads
     profile_problem VARCHAR,       -- why a rank has no rows in profile although steps were profiled; null: no problem
+    ranks_ended INTEGER,  -- ranks that did not end after their last row was stored, and were ended; their rows are complete
     parameters BIGINT,             -- number of parameters of the whole model
     units INTEGER,  -- parts that FSDP shards separately: the blocks that the workload names, plus the rest
     flops_per_step DOUBLE,         -- FLOPs of forward and backward over all ranks, from the model's mathematics
     flops_note VARCHAR,            -- why the FLOPs could not be counted; null if they were, or were not requested
     dataset_size BIGINT,           -- examples in an epoch
-    data_source VARCHAR,           -- data that was actually read; for your own loader its file and function
-    sharding VARCHAR,  -- who shards a stream: round_robin (Shard.round_robin), loader; null without a stream
+    data_source VARCHAR,           -- data that was actually read
     baseline VARCHAR,              -- case to compare with, if it is not this one
     probe BOOLEAN,  -- whether it is a probe of find_batch: it only tests if a micro-batch fits, and is in no figure
     memory_limit_bytes BIGINT,     -- what a rank may allocate beyond memory_before_bytes; null: no limit
@@ -46,7 +46,7 @@ CREATE TABLE runs (
     until_efficiency DOUBLE,       -- measure.until_efficiency: wanted relative half-width of efficiency; null if not set
     until_loss DOUBLE,             -- measure.until_loss: validation loss that ends the training; null if not set
     status VARCHAR,                -- ok, oom, failed, timeout, interrupted, skipped
-    error VARCHAR,                 -- the error, in a line; of a script then the last lines of its log; null for ok
+    error VARCHAR,                 -- the error, in a line; of a command then the last lines of its log; null for ok
     failed_rank INTEGER,           -- rank on which the failure began; null if unknown
     failed_node INTEGER,           -- node on which the failure began
     started_at TIMESTAMP,          -- UTC
@@ -60,8 +60,6 @@ CREATE TABLE runs (
     whole_run_s DOUBLE,  -- total time of a training measured elsewhere, from its file; null if steps were measured
     whole_run_examples BIGINT,     -- examples that this training processed, over all epochs; null: unknown
     whole_run_epochs BIGINT,       -- passes over the data in this training; null: unknown
-    whole_run_training_s DOUBLE,   -- time in this training's steps, without validation or start-up; null: unknown
-    whole_run_reached BOOLEAN,     -- whether this training reached its target; null: it had none, or unknown
     reported_throughput DOUBLE,    -- throughput that an imported file reports; null: computed from steps or times
     reported_unit VARCHAR,  -- its unit: examples/s, tokens/s, GPU peaks (MFU x GPUs); null without one
     tags VARCHAR[],

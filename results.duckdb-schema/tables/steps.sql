@@ -13,7 +13,7 @@ CREATE TABLE steps (
     forward_ns BIGINT,             -- model and loss
     backward_ns BIGINT,            -- gradients, with the communication that overlaps them
     optimizer_ns BIGINT,           -- clipping, optimizer, schedule, scaler, zero_grad
-    loss DOUBLE,                   -- mean over this rank's batch; null on a rank without the last stage of a pipeline
+    loss DOUBLE,                   -- mean over this rank's batch; null on a rank that computes none, as in a command's pipeline
     memory_allocated_bytes BIGINT, -- peak of the step; on a CPU the resident set, if it was read
     memory_reserved_bytes BIGINT   -- peak of the CUDA allocator's pool in the step; null on a CPU
 );

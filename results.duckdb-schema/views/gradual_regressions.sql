@@ -38,7 +38,6 @@ compared AS (
     SELECT
         points.*,
         start.session_id AS reference_session_id,
-        start.created_at AS reference_created_at,
         start.throughput AS reference_throughput,
         ln(points.throughput / start.throughput) AS log_ratio,
         0.02 AS margin,  -- as in history
@@ -81,7 +80,6 @@ final AS (
         created_at,                    -- of the session, UTC
         session_order,                 -- 1-based number among all sessions of the suite, by created_at
         reference_session_id,          -- session that it is compared with
-        reference_created_at,          -- creation time of that session
         reference_order,               -- its session_order
         steps AS sessions_since,       -- number of sessions of the experiment since then, this one included
         throughput, throughput_unit,

@@ -1,6 +1,6 @@
 -- One row per suite, case, placement and session that ran it: its figures, and their comparison with an earlier
 -- session. A line of history is a case (with its workload, scaling, strategy, axis and unit of throughput) at a
--- placement (threads count if they are the axis), in one suite (quick or not; measured, imported, published or MLPerf)
+-- placement (threads count if they are the axis), in one suite (quick or not; measured, imported or published)
 -- on one kind of device (cpu, cuda). Within a line, an experiment is a set of points with equal settings and threads on
 -- the same device model. The previous session is the last earlier one with an ok repeat in the same experiment, not
 -- oversubscribed. If there is none, it is the last oversubscribed one, or else the last one of the line with an ok
@@ -296,15 +296,15 @@ final AS (
         -- changes: the same in words, `torch: 2.14.0 → 2.15.0`, with files of the user's code and their commit as one;
         -- settings are in other_settings
         CASE WHEN must_equal IS NOT NULL THEN
-            array_to_string([
-                words FOR words IN [other_code] || [fact.words FOR fact IN must_equal IF fact.key <> 'settings']
+            joined([
+                words FOR words IN ([other_code] || [fact.words FOR fact IN must_equal IF fact.key <> 'settings'])
                 IF words IS NOT NULL
             ], '; ')
         END AS changes,
         -- also_changed: worth_knowing keys that differ, and keys that one side lacks
         [fact.key FOR fact IN worth_knowing] AS also_changed,
         -- also_changes: the same in words
-        array_to_string([fact.words FOR fact IN worth_knowing IF fact.words IS NOT NULL], '; ') AS also_changes,
+        joined([fact.words FOR fact IN worth_knowing IF fact.words IS NOT NULL], '; ') AS also_changes,
         unchanged_pairs,  -- earlier sessions of the experiment with the same fingerprint as their previous one
         -- The spread of the ratio between two sessions without a change, from these pairs; null below three of them.
         usual_lo,  -- lower end of the ratios that are usual without a change: 95 %, from unchanged_pairs

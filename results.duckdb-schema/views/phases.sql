@@ -17,7 +17,13 @@ points AS (
     GROUP BY ALL
 ),
 long AS (
-    UNPIVOT points ON data, forward, backward, optimizer INTO NAME phase VALUE phase_ms  -- mean time per step
+    SELECT * EXCLUDE (data, forward, backward, optimizer), unnest(
+            ['data', 'forward', 'backward', 'optimizer']
+        ) AS phase, unnest([data, forward, backward, optimizer]) AS phase_ms  -- mean time per step
+    FROM points
+),
+known AS (
+    SELECT * FROM long WHERE phase_ms IS NOT NULL
 ),
 final AS (
     SELECT
@@ -29,6 +35,6 @@ final AS (
         phase_ms / sum(phase_ms) OVER (
             PARTITION BY session_id, case_name, nodes, ranks_per_node, threads
         ) AS share
-    FROM long
+    FROM known
 )
 SELECT * FROM final;

@@ -17,7 +17,7 @@ _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.S | re.M)
 _INLINE = re.compile(
     r"`((?:time |python |\.venv/bin/\w+ |bench )[^`\n]+|ci/(?:quickstart|test|docs)(?: [^`\n]+)?)`"
 )
-_SAVED = re.compile(r"[Ss]ave[^`]*`([\w./-]+)`|the chart as `([\w./-]+)`")
+_SAVED = re.compile(r"[Ss]ave\s[^`]*`([\w./-]+)`|the chart as `([\w./-]+)`")
 
 
 def shown_commands() -> list[str]:

@@ -9,10 +9,13 @@ import ctypes
 import math
 import os
 import signal
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from bench import workloads
 
 if TYPE_CHECKING:
     import torch
@@ -87,21 +90,33 @@ def endless() -> None:
     time.sleep(3600)
 
 
+class _NeverFlushed:
+    """A log that takes text and does not return from `flush`."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+    def flush(self) -> None:
+        endless()
+
+
+def stays() -> None:
+    """The rank trains to the end, stores everything, and does not end."""
+    sys.stdout = _NeverFlushed()  # type: ignore[assignment]
+
+
 def in_the_loader() -> None:
     """Empty: `batch` has this fault instead."""
 
 
-class Workload:
+class Workload(workloads.Workload):
     """One linear layer."""
 
     Options = Options
-    sources = ("synthetic",)
     dataset_size = 10_000
-    tokens_per_example = None
-    validation_size = 0
 
     def __init__(self, options: Options, source: str, data_root: str | None, seed: int) -> None:
-        self.options = options
+        super().__init__(options, source, data_root, seed)
         self.validation_size = options.validation_examples
 
     def prepare(self) -> None:
@@ -123,8 +138,7 @@ class Workload:
             endless()
         return {"x": self.examples[indices], "key": keys}
 
-    def loss(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        import torch
+    def loss(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         import torch.distributed as dist
 
         time.sleep(self.options.step_s)
@@ -142,8 +156,7 @@ class Workload:
             raise RuntimeError("planted: Connection reset by peer")
         if self.options.fault != "none" and step == self.options.at_step and rank == self.options.on_rank:
             factor = globals()[self.options.fault]()
-        loss = model(batch["x"]).square().mean() * (1.0 if factor is None else factor)
-        return {"loss": loss, "number_of_step": torch.tensor(float(step))}
+        return model(batch["x"]).square().mean() * (1.0 if factor is None else factor)
 
     def _wait(self, moment: str) -> None:
         """Wait until the file is gone; a second file next to it shows that the wait has begun."""

@@ -14,13 +14,11 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-import torch.distributed.pipelining
 import torch.distributed.tensor.parallel
 from torch.profiler import ProfilerActivity, profile
 
 import bench.agent.fork_server_preload  # noqa: F401 - what every rank imports
 from bench.common.process import die_with_parent
-from bench.models.experts import ExpertLayer
 from bench.records.run_spec import RunSpec
 from bench.shadow import one_step
 from bench.shadow.join_fake import joined
@@ -28,7 +26,6 @@ from bench.shadow.join_fake import joined
 
 def main() -> None:
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    ExpertLayer.balanced = True
     folder = Path(sys.argv[2])
     for spec in map(RunSpec.from_json, json.loads(Path(sys.argv[1]).read_text())):
         ranks = range(spec.world_size)

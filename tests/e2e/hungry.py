@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from bench import workloads
+
 MIB = 2**20
 EXAMPLES = 64
 
@@ -22,10 +24,9 @@ class Scaled(nn.Module):
         return x
 
 
-class Workload:
+class Workload(workloads.Workload):
     """Examples of 1 MiB, which differ in their amplitude."""
 
-    sources = ("synthetic",)
     dataset_size = EXAMPLES
 
     def prepare(self) -> None:

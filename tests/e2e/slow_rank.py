@@ -9,6 +9,8 @@ from typing import Literal
 import torch
 from torch import distributed, nn
 
+from bench import workloads
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -20,7 +22,7 @@ class Options:
     """Time that it sleeps in every step."""
 
 
-class Workload:
+class Workload(workloads.Workload):
     """One linear layer."""
 
     Options = Options

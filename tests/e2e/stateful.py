@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from bench import workloads
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -24,16 +26,12 @@ class Model(nn.Module):
         return self.body(self.frozen(x))
 
 
-class Workload:
+class Workload(workloads.Workload):
     """Regression on a linear map."""
 
     Options = Options
-    sources = ("synthetic",)
     dataset_size = 256
-    tokens_per_example = None
     validation_size = 300
-
-    def __init__(self, options: Options, source: str, data_root: str | None, seed: int) -> None: ...
 
     def prepare(self) -> None:
         self.examples = torch.randn(self.dataset_size, 4, generator=torch.Generator().manual_seed(0))

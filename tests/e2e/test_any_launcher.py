@@ -1,4 +1,5 @@
-"""Tasks that Open MPI, MPICH and torchrun start on this machine meet and run one session together."""
+"""Tasks that Open MPI, MPICH and torchrun start on this machine meet and run one session together; so do the jobs of
+docs/examples/jobs that call mpiexec."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ def test_two_tasks_run_a_suite_and_a_script_together(
     """The script runs as if its ranks were torchrun's: no variable of the launcher confuses it."""
     (tmp_path / "train.py").write_text(SCRIPT)
     script = {
-        "name": "script", "world": [2], "measure": {"warmup": 2, "steps": 6},
+        "name": "command", "world": [2], "measure": {"warmup": 2, "steps": 6},
         "workload": {"name": "command", "command": [sys.executable, "train.py"]},
     }  # fmt: skip
     suite = suite_file(tmp_path, [ddp("alone", world=1), ddp("both", world=2), script])
@@ -81,7 +82,7 @@ def test_two_tasks_run_a_suite_and_a_script_together(
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr.count("waiting for 1 other task of this step") == 1
-    for run in ("alone.1x1.r0", "both.1x2.r0", "script.1x2.r0"):
+    for run in ("alone.1x1.r0", "both.1x2.r0", "command.1x2.r0"):
         assert outcome(tmp_path / "r", "s", run)["status"] == "ok"
     head = json.loads((tmp_path / "r" / "s" / "session.json").read_text())
     assert (head["slots"]["nodes"], head["slots"]["slots_per_node"]) == (1, 2)
@@ -94,36 +95,84 @@ def test_two_tasks_run_a_suite_and_a_script_together(
     assert marked.left() == []
 
 
+EXAMPLES = Path(__file__).parents[2] / "docs/examples/jobs"
+
+
+def example(name: str, folder: Path, changed: dict[str, str]) -> Path:
+    """A copy of the script with these lines, by their beginnings. It runs this checkout with a short suite."""
+    ours = {"suite=": "suite=(smoke --quick --repeats 1 --case ddp_strong --device cpu --world 2)"}
+    ours |= {"bench=": f"bench=({shlex.join(BENCH)})", "session=": "session=s", **changed}
+    lines = (EXAMPLES / name).read_text().splitlines()
+    for begins, line in ours.items():
+        (at,) = (number for number, text in enumerate(lines) if text.startswith(begins))
+        lines[at] = line
+    (folder / name).write_text("\n".join([*lines, ""]))
+    return folder / name
+
+
+def with_mpiexec(folder: Path, program: str) -> dict[str, str]:
+    """Variables with which `mpiexec` is this program, and Open MPI's may be called by root."""
+    mpiexec = folder / "programs/mpiexec"
+    mpiexec.parent.mkdir()
+    mpiexec.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
+    mpiexec.chmod(0o755)
+    path = f"{mpiexec.parent}:{os.environ['PATH']}"
+    return {"PATH": path, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+@pytest.mark.parametrize(
+    ("program", "each_node"), [("openmpi", "--oversubscribe --bind-to none"), ("mpich", "-ppn 1")]
+)
+def test_the_example_for_mpiexec_runs_a_suite_on_two_tasks_and_reports_it(
+    program: str, each_node: str, tmp_path: Path, marked: Marked, require_program: Callable[[str], str]
+) -> None:
+    """Both tasks are on this machine, which Open MPI's option for one task on each node would refuse."""
+    job = example("mpi.sh", tmp_path, {"each_node=": f"each_node=({each_node})"})
+    variables = {name: value for name, value in marked.environment.items() if not name.startswith("SLURM_")}
+    variables |= with_mpiexec(tmp_path, require_program(f"mpiexec.{program}"))
+    done = subprocess.run(
+        ["bash", job], cwd=tmp_path, env=variables, text=True, capture_output=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    head = json.loads((tmp_path / "results/s/session.json").read_text())
+    assert head["environment"]["0"]["launcher_tasks"] == "2"
+    assert outcome(tmp_path / "results", "s", "ddp_strong.1x2.r0")["status"] == "ok"
+    assert (tmp_path / "results/public/s.html").exists()
+    assert marked.left() == []
+
+
 GRID_ENGINE = Path(__file__).with_name("grid_engine.sh")
 ALONE = ["--net", "--uts", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
 
 
-def test_a_job_of_grid_engine_runs_a_script_with_its_slots(
+def test_jobs_of_grid_engine_run_a_script_with_its_slots_and_the_example(
     tmp_path: Path, marked: Marked, require_program: Callable[[str], str]
 ) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can start a Grid Engine in namespaces of its own")
     require_program("qsub")
-    mpiexec = [require_program("mpiexec.openmpi"), *STARTED_BY["mpiexec.openmpi"]]
-    mpiexec[-1] = "$NSLOTS"
     (tmp_path / "train.py").write_text(SCRIPT)
     words = shlex.split(
         "run --no-load --results r --session s --world 2 --repeats 1 --warmup 2 --steps 6 --ranks-per-node 2"
     )
-    job = shlex.join([*BENCH, *words, "--", sys.executable, "train.py"])
-    (tmp_path / "job.sh").write_text(f"{' '.join(mpiexec)} {job}\n")
+    command = shlex.join([*BENCH, *words, "--", sys.executable, "train.py"])
+    (tmp_path / "slots.sh").write_text(f"mpiexec --bind-to none -n $NSLOTS {command}\n")
+    example("gridengine.sh", tmp_path, {"#$ -pe mpi": "#$ -pe mpi 2"})
     (tmp_path / "grid").mkdir()
-    submit = ["qsub", "-sync", "y", "-V", "-cwd", "-pe", "mpi", "2", "-j", "y", "-o", "log", "job.sh"]
+    submit = "qsub -sync y -V -cwd -pe mpi 2 -j y -o slots.log slots.sh && qsub -sync y -V -o job.log gridengine.sh"
+    variables = marked.environment | with_mpiexec(tmp_path, require_program("mpiexec.openmpi"))
     done = subprocess.run(
-        [require_program("unshare"), *ALONE, str(GRID_ENGINE), str(tmp_path / "grid"), *submit],
-        cwd=tmp_path, env=marked.environment, text=True, capture_output=True, check=False, timeout=300,
+        [require_program("unshare"), *ALONE, str(GRID_ENGINE), str(tmp_path / "grid"), "bash", "-c", submit],
+        cwd=tmp_path, env=variables, text=True, capture_output=True, check=False, timeout=600,
     )  # fmt: skip
-    log = tmp_path / "log"
-    assert done.returncode == 0, done.stdout + done.stderr + (log.read_text() if log.exists() else "")
-    assert outcome(tmp_path / "r", "s", "script.1x2.r0")["status"] == "ok"
+    said = "".join(log.read_text() for log in tmp_path.glob("*.log"))
+    assert done.returncode == 0, done.stdout + done.stderr + said
+    assert outcome(tmp_path / "r", "s", "command.1x2.r0")["status"] == "ok"
     head = json.loads((tmp_path / "r" / "s" / "session.json").read_text())
     assert head["environment"]["0"]["launcher"] == "Open MPI"
     assert head["environment"]["0"]["launcher_tasks"] == "2"
+    assert outcome(tmp_path / "results", "s", "ddp_strong.1x2.r0")["status"] == "ok"
+    assert (tmp_path / "results/public/s.html").exists()
     assert marked.left() == []
 
 
@@ -182,7 +231,7 @@ def test_one_task_of_a_launcher_is_a_plain_bench(tmp_path: Path, marked: Marked)
     marked.environment |= {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"}
     done = start(marked, tmp_path, [], "run", "--session", "s", "--no-load", "--world", "1", "--", "true")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert outcome(tmp_path / "r", "s", "script.1x1.r0")["error"].startswith(
+    assert outcome(tmp_path / "r", "s", "command.1x1.r0")["error"].startswith(
         "the command ended without an error"
     )
     assert "other task" not in done.stderr

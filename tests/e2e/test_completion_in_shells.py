@@ -43,7 +43,7 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("keys", "words"), [("bench ru\t", ["run"]), ("bench run mi\t--quick", ["run", "mine", "--quick"])]
+    ("keys", "words"), [("bench ru\t", ["run"]), ("bench suite mi\t--quick", ["suite", "mine", "--quick"])]
 )
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_tab_completes_a_command_and_a_suite(

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tests.e2e.processes import Marked, OneProcess
-from tests.unit.suite.test_installed_workloads import install
 
 NET = """
 import torch
 from torch import nn
+from bench.workloads import Workload
 
-class Net:
+class Net(Workload):
     def prepare(self):
         self.points = torch.randn(4096, 3, generator=torch.Generator().manual_seed(0))
 
@@ -62,20 +62,20 @@ def test_a_mistake_ends_the_call_with_2_before_anything_is_written(
     done = one_process.run("suite", suite(tmp_path, "./net.py:Net"), "--results", str(tmp_path / "r"))
     assert done.returncode == 2
     assert (
-        "error: cases ddp, fsdp: loss() of net.py:Net returned shape [2, 1]: give one scalar" in done.stderr
+        "error: cases ddp, fsdp: loss() of net.py:Net returned a tensor of shape [2, 1]: return the mean"
+        in done.stderr
     )
     assert not (tmp_path / "r").exists()
 
 
-def test_a_packages_three_methods_train_alike_on_one_rank_and_two(tmp_path: Path, marked: Marked) -> None:
-    install(tmp_path, "net_package", "net = net_package:Net", NET + "    metric = 'Dice'\n")
+def test_three_methods_train_alike_on_one_rank_and_two(tmp_path: Path, marked: Marked) -> None:
+    (tmp_path / "net.py").write_text(NET + "    metric = 'Dice'\n")
     (tmp_path / "looks.py").write_text(LOOKS)
     (tmp_path / "next_to_it.py").write_text("KEY = 'points'")
-    marked.environment["PYTHONPATH"] = str(tmp_path)
     results = tmp_path / "r"
     call = [
         "suite",
-        suite(tmp_path, "net", SUITE + LOOKING_CASE),
+        suite(tmp_path, "./net.py:Net", SUITE + LOOKING_CASE),
         "--results",
         str(results),
         "--session",
@@ -90,7 +90,7 @@ def test_a_packages_three_methods_train_alike_on_one_rank_and_two(tmp_path: Path
         "ddp.1x1.r0": "ok", "ddp.1x2.r0": "ok", "fsdp.1x2.r0": "ok", "looks.1x1.r0": "ok",
     }  # fmt: skip
     looks = runs.pop("looks.1x1.r0")
-    assert {run["spec"]["workload"] for run in runs.values()} == {"net"}
+    assert {run["spec"]["workload"] for run in runs.values()} == {f"{tmp_path}/net.py:Net"}
     assert {run["outcome"]["metric"] for run in runs.values()} == {"Dice"}
     assert looks["outcome"]["metric"] is None
     _flops_are_counted_or_it_is_said_why_not(runs, looks, done.stderr)
@@ -108,6 +108,6 @@ def _flops_are_counted_or_it_is_said_why_not(
     outcomes = [run["outcome"] for run in runs.values()]
     assert [outcome["flops_per_step"] for outcome in outcomes] == [8 * 2 * (3 * 16 - 12)] * 3
     note = "it needs values, as for item(), an if on a tensor or a boolean mask, but here are only shapes"
-    note += " (in loss() of looks.py:Looks, line 16)"
+    note += " (looks.py:17, in loss)"
     assert (looks["outcome"]["flops_per_step"], looks["outcome"]["flops_note"]) == (None, note)
     assert said.count(f"case looks: FLOPs were not counted: {note}") == 1

@@ -16,7 +16,7 @@ from processes import Marked, OneProcess
 from tests.e2e.faulty_sessions import FAULTY, ddp, outcome, patience, start_held, suite_file
 
 LIKE = '    raise RuntimeError("planted: the model did not like this batch")'
-PLACE = f" (in loss() of faulty.py:Workload, line {FAULTY.read_text().splitlines().index(LIKE) + 1})"
+PLACE = f" (faulty.py:{FAULTY.read_text().splitlines().index(LIKE) + 1}, in fail)"
 FAULTS = [
     "fail", "leave", "killed", "crash", "freeze", "python_memory", "tensor_memory", "endless", "in_the_loader"
 ]  # fmt: skip
@@ -94,17 +94,13 @@ def test_a_rank_that_never_returns_times_out_with_every_ranks_stack(faults: tupl
         ("nan-fails", 6),  # the step with the faulty loss was completed
     ],
 )
-def test_every_completed_step_is_kept_with_the_losses_that_it_names(
-    faults: tuple[Path, Marked, Any], case: str, completed: int
-) -> None:
+def test_every_completed_step_is_kept(faults: tuple[Path, Marked, Any], case: str, completed: int) -> None:
     folder = faults[0] / "s" / f"{case}.1x2.r0"
-    for table in ("steps", "named_losses"):
-        rows = pq.read_table(folder / f"{table}.node0.parquet").to_pydict()
-        by_rank = {
-            rank: [s for s, r in zip(rows["step"], rows["rank"], strict=True) if r == rank] for rank in (0, 1)
-        }
-        assert by_rank == {rank: list(range(completed)) for rank in (0, 1)}, table
-    assert rows["loss"] == rows["step"]
+    rows = pq.read_table(folder / "steps.node0.parquet").to_pydict()
+    by_rank = {
+        rank: [s for s, r in zip(rows["step"], rows["rank"], strict=True) if r == rank] for rank in (0, 1)
+    }
+    assert by_rank == {rank: list(range(completed)) for rank in (0, 1)}
 
 
 def test_a_loss_that_is_not_finite_is_a_finding_unless_the_suite_says_fail(
@@ -165,6 +161,22 @@ def test_a_session_that_was_told_to_stop_fails_no_other(tmp_path: Path, one_proc
     done = one_process.run("suite", str(suite), *where, "--session", "t")
     assert done.returncode == 0, done.stderr
     assert "left out: s/slow.1x2.r0" in done.stdout
+
+
+def test_a_rank_that_stays_after_its_rows_are_stored_is_ended_and_its_run_is_ok(
+    tmp_path: Path, one_process: OneProcess
+) -> None:
+    suite = suite_file(tmp_path, [ddp("stays", fault="stays"), ddp("healthy")])
+    where = ("--results", str(tmp_path / "r"), "--ranks-per-node", "2", "--no-load", "--order", "fixed")
+    done = one_process.run("suite", str(suite), *where, "--session", "s")
+    assert done.returncode == 0, done.stderr
+    (note,) = [line for line in done.stderr.splitlines() if "did not end within" in line]
+    assert "rank 1 of stays.1x2.r0 had stored all of its rows" in note
+    found = outcome(tmp_path / "r", "s", "stays.1x2.r0")
+    assert (found["status"], found["error"], found["steps_completed"]) == ("ok", None, 13)
+    assert found["ranks_ended"] == 1
+    assert outcome(tmp_path / "r", "s", "healthy.1x2.r0")["ranks_ended"] == 0
+    assert 15 <= found["elapsed_s"] < 60
 
 
 def test_a_dead_server_fails_its_run_the_next_run_gets_a_new_one_and_a_resume_runs_the_first_anew(

@@ -42,22 +42,12 @@ cases:
     world: [1]
     find_batch: true
     measure: {memory_limit_bytes: 2MiB}
-  - name: pipeline
-    workload: {name: transformer_lm, layers: 2, d_model: 64, heads: 4, sequence_length: 128, vocab_size: 256,
-               validation_examples: 0, tie_embeddings: false}
-    strategy: {pp: {schedule: gpipe}}
-    scaling: none
-    world: [2]
-    train: {accumulate: 2}
-    find_batch: {smallest: 32, largest: 64, steps: 2}
-    measure: {memory_limit_bytes: 84MiB}  # a step took 58 MiB with 32 examples, and 112 with 64
 """
 PROBES = {
     "strong.1x1.find2": "ok", "strong.1x1.find4": "ok", "strong.1x1.find8": "oom",
     "strong.1x2.find2": "ok", "strong.1x2.find4": "ok", "strong.1x2.find8": "oom",
     "largest.1x1.find1": "ok", "largest.1x1.find2": "ok",
     "nothing.1x1.find1": "oom",
-    "pipeline.1x2.find32": "ok", "pipeline.1x2.find64": "oom",
 }  # fmt: skip
 
 
@@ -103,7 +93,6 @@ def test_micro_batches_are_doubled_until_one_does_not_fit_and_no_figure_has_them
     assert ask(found, "SELECT DISTINCT case_name, ok, oom, skipped, missing FROM coverage ORDER BY ALL") == [
         ("largest", 1, 0, 0, 0),
         ("nothing", 0, 1, 0, 0),
-        ("pipeline", 1, 0, 0, 0),
         ("strong", 0, 0, 1, 0),
         ("strong", 1, 0, 0, 0),
         ("whole", 1, 0, 0, 0),
@@ -119,7 +108,6 @@ def test_what_is_measured_is_the_batch_that_is_wanted_of_micro_batches_that_fit(
     assert ask(found, f"SELECT {columns}, {chosen} FROM batch_limits ORDER BY ALL") == [
         ("largest", 1, 2, None, None, 1, 2, 2, 2),
         ("nothing", 1, None, 1, "oom", None, None, None, None),
-        ("pipeline", 2, 32, 64, "oom", 2, 32, 64, 64),
         ("strong", 1, 4, 8, "oom", 4, 4, 16, 16),
         ("strong", 2, 4, 8, "oom", 2, 4, 8, 16),
     ]
@@ -154,7 +142,7 @@ def test_accumulated_losses_are_those_of_the_whole_batch(found: Found) -> None:
 
 def test_the_session_says_what_fits_and_why_a_case_was_not_measured(found: Found) -> None:
     said = found[1]
-    assert "searching the largest micro-batch that fits first: 5 sizes (find_batch)" in said
+    assert "searching the largest micro-batch that fits first: 4 sizes (find_batch)" in said
     assert "strong.1x2: a micro-batch of 4 fits, 8 does not" in said
     assert "largest.1x1: a micro-batch of 2 fits, the largest tried" in said
     assert "measured with 4 x 4 examples per rank, 16 in all." in said

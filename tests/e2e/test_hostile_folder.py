@@ -43,9 +43,10 @@ import torch
 from torch import nn
 
 import neighbour
+from bench.workloads import Workload
 
 
-class Mine:
+class Mine(Workload):
     def model(self):
         subprocess.run([sys.executable, str(HERE / "scripts/asked.py")], check=True)
         import colorsys  # a module of the standard library that is not imported yet

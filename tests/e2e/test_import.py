@@ -56,7 +56,7 @@ def test_a_report_and_every_export_can_be_made_of_it(
     one_process, folder, _ = results
     done = one_process.run("report", "S", "--results", str(folder), "--out", str(tmp_path / "public"))
     assert (done.returncode, done.stderr) == (0, "")
-    for form in ("csv", "json", "markdown", "text", "latex"):
+    for form in ("csv", "json", "markdown", "latex"):
         done = one_process.run("export", "S", "--format", form, "--results", str(folder))
         assert (done.returncode, done.stderr) == (0, "")
         assert "trainings/s" in done.stdout

@@ -1,4 +1,4 @@
-"""Tensor, pipeline and expert parallelism and their products with data parallelism train the same as one rank."""
+"""Tensor parallelism and its products with data parallelism train the same as one rank."""
 
 from __future__ import annotations
 
@@ -18,15 +18,9 @@ STEPS = 4
 MESHES: dict[str, tuple[Any, list[int]]] = {
     "tp": ("tp", [1, 2]),
     "tp_sequence": ({"tp": {"sequence_parallel": True}}, [4]),
-    "pp": ("pp", [1, 2]),
-    "pp_gpipe": ({"pp": {"schedule": "gpipe"}}, [4]),
-    "pp_interleaved": ({"pp": {"schedule": "interleaved"}}, [2]),
-    "pp_zero_bubble": ({"pp": {"schedule": "zero_bubble"}}, [2]),
     "tp_fsdp": ({"mesh": {"tp": 2}}, [4]),
     "tp_ddp": ({"mesh": {"tp": 2, "dp_shard": 1, "dp_replicate": None}}, [4]),
-    "pp_fsdp": ({"mesh": {"pp": 2}}, [4]),
-    "interleaved_fsdp": ({"mesh": {"pp": 2, "schedule": "interleaved"}}, [4]),
-    "tp_pp_fsdp": ({"mesh": {"tp": 2, "pp": 2, "sequence_parallel": True}}, [8]),
+    "tp_hybrid": ({"mesh": {"tp": 2, "dp_replicate": 2, "dp_shard": 2, "sequence_parallel": True}}, [8]),
 }
 """Strategy and world sizes of each case."""
 
@@ -41,8 +35,6 @@ def results(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -
     folder = tmp_path_factory.mktemp("meshes")
     single = {"name": "single", "strategy": "single", "scaling": "none", "batch_per_rank": 16, "world": [1]}
     tied = {"workload": {"tie_embeddings": True}}
-    # the balance of experts is that of a micro-batch
-    experts = {"workload": {"experts": 8}, "train": {"accumulate": 1}}
     clipped = {"train": {"clip_norm": 0.5}}
     suite = {
         "title": "Meshes",
@@ -60,13 +52,8 @@ def results(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -
             *(case(name, strategy, world) for name, (strategy, world) in MESHES.items()),
             case("tp_tied", "tp", [2], **tied) | {"baseline": "single_tied"},
             single | {"name": "single_clipped"} | clipped,
-            case("pp_clipped", "pp", [2], **clipped) | {"baseline": "single_clipped"},
-            case("mesh_clipped", {"mesh": {"tp": 2, "pp": 2}}, [4], **clipped) | {"baseline": "single_clipped"},
-            single | {"name": "single_experts"} | experts,
-            case("experts_ddp", "ddp", [2], **experts) | {"baseline": "single_experts"},
-            case("experts_ep", "ep", [2], **experts) | {"baseline": "single_experts"},
-            case("experts_ep_fsdp", {"mesh": {"ep": 2}}, [4], **experts) | {"baseline": "single_experts"},
-            case("experts_ep_tp", {"mesh": {"ep": 2, "tp": 2}}, [4], **experts) | {"baseline": "single_experts"},
+            case("tp_clipped", "tp", [2], **clipped) | {"baseline": "single_clipped"},
+            case("mesh_clipped", {"mesh": {"tp": 2}}, [4], **clipped) | {"baseline": "single_clipped"},
         ],
     }  # fmt: skip
     path = folder / "meshes.yaml"
@@ -79,12 +66,11 @@ def results(tmp_path_factory: pytest.TempPathFactory, one_process: OneProcess) -
 
 
 def losses(session: Path, name: str, world: int) -> np.ndarray[Any, Any]:
-    """[steps] float64: mean over the ranks that know the loss."""
+    """[steps] float64: mean over the ranks."""
     table = pq.read_table(session / f"{name}.1x{world}.r0" / "steps.node0.parquet").to_pydict()
     by_step: list[list[float]] = [[] for _ in range(STEPS)]
     for step, loss in zip(table["step"], table["loss"], strict=True):
-        if loss is not None:
-            by_step[step].append(loss)
+        by_step[step].append(loss)
     return np.array([np.mean(one) for one in by_step])
 
 
@@ -97,7 +83,7 @@ def test_a_mesh_trains_the_same_as_one_rank(results: Path, name: str, world: int
     assert np.ptp(single) > 1e-2  # the losses do change
 
 
-@pytest.mark.parametrize(("name", "world"), [("pp_clipped", 2), ("mesh_clipped", 4)])
+@pytest.mark.parametrize(("name", "world"), [("tp_clipped", 2), ("mesh_clipped", 4)])
 def test_the_norm_that_is_clipped_is_that_of_the_whole_gradient(results: Path, name: str, world: int) -> None:
     clipped = losses(results, "single_clipped", 1)
     np.testing.assert_allclose(losses(results, name, world), clipped, rtol=2e-6)
@@ -111,28 +97,13 @@ def test_a_weight_that_two_layers_share_stays_one_under_tp(results: Path) -> Non
     assert own - shared == 256 * 32, "the embedding counts once"
 
 
-@pytest.mark.parametrize(
-    ("name", "world"), [("experts_ddp", 2), ("experts_ep", 2), ("experts_ep_fsdp", 4), ("experts_ep_tp", 4)]
-)
-def test_experts_train_the_same_whichever_rank_has_them(results: Path, name: str, world: int) -> None:
-    np.testing.assert_allclose(losses(results, name, world), losses(results, "single_experts", 1), rtol=2e-6)
-
-
-def test_only_the_rank_with_the_last_stage_knows_the_loss(results: Path) -> None:
-    table = pq.read_table(results / "pp.1x2.r0" / "steps.node0.parquet").to_pydict()
-    known = {(rank, loss is not None) for rank, loss in zip(table["rank"], table["loss"], strict=True)}
-    assert known == {(0, False), (1, True)}
-    assert min(table["forward_ns"]) > 0
-    assert min(table["backward_ns"]) > 0
-
-
 def test_the_database_has_the_same_losses_validations_and_verdicts(results: Path) -> None:
     load(results.parent)
     with connections.reader(results.parent) as connection:
         rows = connection.execute(
             "SELECT case_name, world_size, final_loss, nonfinite_losses, val_loss "
             "FROM run_summary JOIN evals USING (session_id, run_id, attempt) "
-            "WHERE NOT regexp_matches(case_name, 'tied|experts|clipped')"
+            "WHERE NOT regexp_matches(case_name, 'tied|clipped')"
         ).fetchall()
         verdicts = connection.execute("SELECT DISTINCT verdict FROM loss_parity").fetchall()
     reference = next(row for row in rows if row[0] == "single")

@@ -17,8 +17,9 @@ from tests.e2e.processes import KEEPS_GARBAGE, OneProcess
 MODEL = """
 import torch
 from torch import nn
+from bench.workloads import Workload
 
-class Mlp:
+class Mlp(Workload):
     def model(self):
         return nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 64))
     def batch(self, places, keys):
@@ -115,7 +116,7 @@ def test_json_has_bytes_seconds_and_what_does_not_fit(suite: Path, predict: Pred
     assert ddp["computation_s"] == pytest.approx(flops / 1e9)
     assert ddp["computing"] == pytest.approx(ddp["computation_s"] / ddp["step_s"])
     assert looks["memory_per_rank_bytes"] is None
-    assert "model.py, line 16: the code reads a value" in looks["problem"]
+    assert "model.py, line 17: the code reads a value" in looks["problem"]
 
 
 def test_a_table_says_what_fits_and_what_is_not_known(suite: Path, predict: Predict) -> None:
@@ -206,41 +207,8 @@ def test_tensor_parallelism_waits_for_its_messages(meshes: list[str], one_proces
     assert tp["memory_per_rank_bytes"]["parameters"] < 4 * tp["parameters"]
 
 
-def test_a_pipeline_waits_for_its_first_and_last_micro_batch(
-    meshes: list[str], one_process: OneProcess
-) -> None:
-    done = one_process.run(
-        *meshes, "--case", "pp_gpipe", "--world", "2", "--bus-gbps", "1e6", "--latency-us", "0", "--json"
-    )
-    assert done.returncode == 0, done.stderr
-    (pp,) = json.loads(done.stdout)["predictions"]
-    assert pp["problem"] is None
-    # of rank 0: each is sent, its gradient is received, and the norm of all gradients is a sum over the stages
-    micro_batches = (pp["messages"] - 1) / 2
-    assert micro_batches == 4
-    # data and the optimizer take no time where FLOPs / speed is the time of computation
-    assert pp["step_s"] == pytest.approx(pp["computation_s"] * (1 + 1 / micro_batches), rel=1e-3)
-    assert pp["step_is_upper_bound"] is False
-
-
-def test_the_memory_of_a_pipeline_is_that_of_the_stage_that_needs_most(
-    meshes: list[str], one_process: OneProcess
-) -> None:
-    # the scores of all words of the vocabulary are on the last stage
-    wide = ("--case", "pp", "--world", "2", "--set", "workload.vocab_size=8192", "--json")
-    (pp,) = json.loads(one_process.run(*meshes, *wide).stdout)["predictions"]
-    shadowed = one_process.run("shadow", "mesh_sweep", "--quick", *wide)
-    (run,) = json.loads(shadowed.stdout)
-    first, last = (sum(one["memory"].values()) for one in run["shadows"])
-    assert last > 1.5 * first
-    assert (pp["memory_rank"], pp["memory_per_rank_bytes"]["total"]) == (1, last)
-
-
-@pytest.mark.parametrize("command", ["predict", "shadow"])
-def test_if_no_size_can_be_predicted_the_command_fails(
-    tmp_path: Path, one_process: OneProcess, command: str
-) -> None:
-    done = one_process.run(command, "mesh_sweep", "--quick", "--case", "tp", "--world", "3", cwd=tmp_path)
+def test_if_no_size_can_be_predicted_the_command_fails(tmp_path: Path, one_process: OneProcess) -> None:
+    done = one_process.run("predict", "mesh_sweep", "--quick", "--case", "tp", "--world", "3", cwd=tmp_path)
     assert done.returncode == 2
     assert "heads 4 does not divide among 3 ranks" in done.stdout + done.stderr
 
@@ -255,11 +223,12 @@ def test_a_size_that_does_not_fit_is_named_though_a_larger_one_cannot_be_predict
     assert re.search(r"does not fit, by .*; fsdp would take ", done.stdout)
 
 
-def test_a_step_whose_messages_may_hide_more_is_an_upper_bound(
-    meshes: list[str], one_process: OneProcess
-) -> None:
-    done = one_process.run(*meshes, "--case", "pp_fsdp", "--world", "4", "--device", "cuda")
-    assert done.returncode == 0, done.stderr
+def test_a_step_whose_messages_may_hide_more_is_an_upper_bound(suite: Path, predict: Predict) -> None:
+    own = suite.with_name("mine.py")
+    own.write_text("from bench.strategies import ddp\n\nclass Mine(ddp.Strategy):\n    pass\n")
+    speeds = ("--bus-gbps", "1", "--tflops", "0.001", "--set", f"cases.ddp.strategy={own}:Mine")
+    done = predict(suite, "--case", "ddp", "--world", "4", "--device", "cuda", *speeds)
+    assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r" at most [\d,.]+  +at least [\d.]+ %$", done.stdout, re.MULTILINE)
 
 

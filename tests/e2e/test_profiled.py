@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from processes import OneProcess
-from pyarrow.parquet import read_table
 
 FAULTY = f"{Path(__file__).parent / 'faulty.py'}:Workload"
 PROFILED = {"warmup": 1, "steps": 4, "repeats": 1, "profiled": 2, "timeout_s": 60}
@@ -170,23 +169,6 @@ def test_communication_takes_time_of_which_some_or_all_is_exposed(session: Any) 
         assert 0 < row["compute_ns"] <= row["step_ns"]
     views = {row["case_name"]: row for row in query("FROM communication")}
     assert (views["ddp"]["no_sync_saving_ms"] is None, views["fsdp"]["no_sync_saving_ms"]) == (False, None)
-
-
-@pytest.mark.parametrize("name", ["ddp", "fsdp"])
-def test_imported_traces_are_the_rows_that_their_ranks_recorded(
-    session: Any, tmp_path: Path, name: str, one_process: OneProcess
-) -> None:
-    folder, _, _ = session
-    run, results = folder / f"{name}.1x2.r0", str(tmp_path / "r")
-    traces = sorted(map(str, run.glob("trace.rank*.json.gz")))
-    done = one_process.run("import", *traces, "--suite", "again", "--session", "s", "--results", results)
-    assert done.returncode == 0, done.stderr
-    for table in ("profile", "profile_collectives"):
-        recorded, imported = (
-            sorted(read_table(path).drop(["node"]).to_pylist(), key=str)
-            for path in (run / f"{table}.node0.parquet", tmp_path / f"r/s/again.1x2.r0/{table}.parquet")
-        )
-        assert imported == recorded, table
 
 
 def test_traces_are_whole_and_lie_in_the_runs_folder(session: Any) -> None:

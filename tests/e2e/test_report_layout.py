@@ -39,7 +39,7 @@ def test_every_drawing_fits_the_place_that_was_kept_for_it(watched, report, widt
         "const drawn = plot.querySelector('.drawing svg').getBoundingClientRect(); "
         "return [plot.closest('figure').id, drawn.height - plot.clientHeight, drawn.width - plot.clientWidth]; })"
     )
-    assert len(overflow) == 20
+    assert len(overflow) == 19
     assert [chart for chart in overflow if chart[1] > 2 or chart[2] > 1] == []
 
 

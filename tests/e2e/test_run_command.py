@@ -119,6 +119,32 @@ def marked(tmp_path: Path) -> Marked:
     return marked_in(tmp_path)
 
 
+def test_a_script_that_stays_after_its_last_step_is_ended_and_its_run_is_ok(marked: Marked) -> None:
+    folder = Path(marked.environment["TMPDIR"])
+    caught = SCRIPT.replace("    optimizer.step()\n", "    try:\n        optimizer.step()\n") + (
+        "    except SystemExit:\n        os.kill(os.getpid(), 19)  # SIGSTOP\n"
+    )
+    (folder / "stays.py").write_text(caught)
+    words = (
+        "--results",
+        str(folder / "r"),
+        "--session",
+        "s",
+        "--no-load",
+        "--world",
+        "1",
+        "--repeats",
+        "1",
+        *SHORT,
+    )
+    done = marked.run("run", *words, "--", "python", str(folder / "stays.py"), "--batch", "8")
+    assert done.returncode == 0, done.stderr
+    assert "did not end within 15 s, so it was ended; the run is complete" in done.stderr
+    (run,) = (folder / "r/s").glob("*/run.json")
+    outcome = json.loads(run.read_text())["outcome"]
+    assert (outcome["status"], outcome["ranks_ended"]) == ("ok", 1)
+
+
 class Session(NamedTuple):
     """A session `s` of several cases that tests share: its folder, and how it ended."""
 
@@ -207,7 +233,9 @@ def test_an_unchanged_script_on_one_rank_and_two(tmp_path: Path, marked: Marked)
     )
     done = measure(marked, tmp_path, *command)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"script on 2 ranks is \d", done.stdout)
+    assert re.search(r"command on 2 ranks is \d", done.stdout)
+    resumed = marked.run("run", "--resume", "s", "--results", str(tmp_path / "r"), "--no-load")
+    assert (resumed.returncode, "every run of its plan is done" in resumed.stderr) == (0, True)
     runs = ask(tmp_path / "r", "SELECT * FROM runs ORDER BY run_id")
     assert {(run["status"], run["scaling_mode"], run["steps_completed"]) for run in runs} == {
         ("ok", "weak", 8)
@@ -219,19 +247,19 @@ def test_an_unchanged_script_on_one_rank_and_two(tmp_path: Path, marked: Marked)
     assert (
         "content of ./train.py" in runs[0]["fingerprint"] or "content of train.py" in runs[0]["fingerprint"]
     )
-    for run, rank in (("script.1x1.r0", 0), ("script.1x2.r0", 0), ("script.1x2.r0", 1)):
+    for run, rank in (("command.1x1.r0", 0), ("command.1x2.r0", 0), ("command.1x2.r0", 1)):
         log = (tmp_path / "r/s" / run / f"rank{rank}.log").read_text()
         shown = [float(line.split()[1]) for line in log.splitlines() if line.startswith("LOSS")]
         assert len(shown) == 1 + 2 + 6 + 2  # the first one, then warm-up, measured and profiled ones
         query = f"SELECT loss FROM steps WHERE run_id = '{run}' AND rank = {rank} ORDER BY step"
         assert [row["loss"] for row in ask(tmp_path / "r", query)] == shown[1:]
-    query = "SELECT * FROM profile_collectives WHERE op = 'all_reduce' AND run_id = 'script.1x2.r0'"
+    query = "SELECT * FROM profile_collectives WHERE op = 'all_reduce' AND run_id = 'command.1x2.r0'"
     sent = ask(tmp_path / "r", query)
     assert {row["message_bytes"] for row in sent} == {4 * (16 * 64 + 64 + 64 * 4 + 4)}
     groups = ask(
         tmp_path / "r", "SELECT DISTINCT * EXCLUDE (rank, step, time_ns, exposed_ns) FROM profile_groups"
     )
-    (group,) = [row for row in groups if row["run_id"] == "script.1x2.r0"]
+    (group,) = [row for row in groups if row["run_id"] == "command.1x2.r0"]
     assert (group["group_name"], group["ranks"], group["message_bytes"]) == ("0", 2, sent[0]["message_bytes"])
     again = measure(marked, tmp_path, *command)
     assert again.returncode == 0
@@ -323,7 +351,7 @@ def test_an_optimizer_that_the_command_does_not_have_is_named(tmp_path: Path, ma
     options = ("--no-load", "--world", "1", "--repeats", "1", "--session", "s", "--step-optimizer", "Lion")
     done = measure(marked, tmp_path, *options, "--", "python", "failing.py", "9", "end")
     assert done.returncode == 1, done.stderr
-    assert outcome(tmp_path, "script.1x1.r0")["error"].startswith(
+    assert outcome(tmp_path, "command.1x1.r0")["error"].startswith(
         "the command ended without an error and without a step of the optimizer Lion: its optimizers are 0 SGD "
         "(--step-optimizer, or step_optimizer of a suite)"
     )
@@ -337,7 +365,7 @@ def test_a_folder_that_is_too_large_to_isolate_ends_the_run_and_no_row_of_it_is_
     options = ("--isolate", "--world", "1", "--repeats", "1", "--session", "s")
     done = measure(marked, tmp_path, *options, "--", "python", "-c", "import torch")
     assert done.returncode == 1, done.stderr
-    assert "holds more than 1 GiB of files" in outcome(tmp_path, "script.1x1.r0")["error"]
+    assert "holds more than 1 GiB of files" in outcome(tmp_path, "command.1x1.r0")["error"]
     assert "left out" not in done.stdout + done.stderr
 
 
@@ -406,7 +434,7 @@ def test_a_python_without_torch_is_named(tmp_path: Path, marked: Marked) -> None
     options = ("--no-load", "--world", "1", "--repeats", "1", "--session", "s")
     done = measure(marked, tmp_path, *options, "--", *command)
     assert done.returncode == 1
-    said = outcome(tmp_path, "script.1x1.r0")["error"]
+    said = outcome(tmp_path, "command.1x1.r0")["error"]
     assert (
         f"the Python of the command, {command[0]}, has no torch: put the folder of the one that has it"
         in said

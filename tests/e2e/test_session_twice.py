@@ -35,7 +35,7 @@ def test_a_session_that_runs_is_neither_begun_nor_resumed_by_another(tmp_path: P
     resumed = marked.run("suite", "--resume", "s", *where)
     for refused in (again, resumed):
         assert refused.returncode == 2
-        assert "session s is being written by another `bench suite`: wait for it" in refused.stderr
+        assert "session s is being written by another process: wait for it" in refused.stderr
         assert "loading torch" not in refused.stderr
     (tmp_path / "hold").unlink()
     process.communicate(timeout=120)

@@ -14,7 +14,6 @@ import pytest
 from bench.shadow.records import Shadow
 from tests.shadow_runs import runs
 
-EXPERTS = {"workload": {"experts": 8}, "train": {"accumulate": 1}}
 BF16 = {"train": {"precision": "bf16"}}
 RESNET = {
     "name": "resnet50", "layers": [1, 1, 1, 1], "image_size": 32, "classes": 4, "train_examples": 64,
@@ -38,12 +37,8 @@ CASES: dict[str, tuple[Any, int, dict[str, Any]]] = {
     "fsdp_hybrid": ({"fsdp": {"shard_size": 2}}, 4, {}),
     "fsdp1": ("fsdp1", 2, {}),
     "tp_sequence": ({"tp": {"sequence_parallel": True}}, 4, {}),
-    "pp_interleaved": ({"pp": {"schedule": "interleaved"}}, 2, {}),
-    "pp_zero_bubble": ({"pp": {"schedule": "zero_bubble"}}, 2, {}),
     "tp_fsdp": ({"mesh": {"tp": 2}}, 4, {}),
-    "pp_hybrid": ({"mesh": {"pp": 2, "dp_shard": 2, "dp_replicate": None}}, 8, {}),
-    "tp_pp_fsdp": ({"mesh": {"tp": 2, "pp": 2, "sequence_parallel": True}}, 8, {}),
-    "ep_tp": ({"mesh": {"ep": 2, "tp": 2}}, 4, EXPERTS),
+    "tp_hybrid": ({"mesh": {"tp": 2, "dp_shard": 2, "dp_replicate": None, "sequence_parallel": True}}, 8, {}),
 }  # fmt: skip
 """Strategy, world size and other keys of each case: each way in which torch sends, once."""
 
@@ -86,7 +81,7 @@ def test_a_shadow_allocates_the_tensors_of_a_real_rank(folder: Path, name: str) 
     assert shadow.optimizer == real.optimizer
 
 
-@pytest.mark.parametrize("name", ["single_larger", "single_resnet"])
-def test_the_peak_is_within_a_tenth_of_what_torch_allocates(folder: Path, name: str) -> None:
-    allocated = json.loads((folder / f"allocated.{name}.json").read_text())
-    assert found(folder, "shadow", name, 0).memory.total == pytest.approx(allocated, rel=0.1)
+def test_the_peak_is_within_a_tenth_of_what_torch_allocates(folder: Path) -> None:
+    """Not for a convolutional network: what a CPU's convolutions allocate besides depends on the processor."""
+    allocated = json.loads((folder / "allocated.single_larger.json").read_text())
+    assert found(folder, "shadow", "single_larger", 0).memory.total == pytest.approx(allocated, rel=0.1)

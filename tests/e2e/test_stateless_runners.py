@@ -15,8 +15,9 @@ from tests.ci_jobs import SCRIPTS
 
 NET = """
 import parts
+from bench.workloads import Workload
 
-class Net:
+class Net(Workload):
     def model(self):
         return parts.model()
 

@@ -237,8 +237,10 @@ def test_told_to_stop_while_the_database_is_written_it_says_how_to_load(
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 128 + number
     last = said.splitlines()[-1]
-    assert last.startswith(f"stopped by {number.name} after 1 of 1 run; everything measured is kept. `")
-    assert last.endswith(f"load {results}` shows it.")
+    assert last.startswith(f"stopped by {number.name} after 1 of 1 run; everything measured is kept. Run `")
+    assert last.endswith(
+        f"load {results}` first: until then `bench summary` and `bench sql` answer without it."
+    )
     assert marked.run("load", str(results)).stdout.startswith("1 session, 1 run, ")
 
 

@@ -70,7 +70,7 @@ def test_ctrl_c_keeps_what_was_measured_and_pressed_again_while_it_closes_change
     stderr = process.communicate(timeout=120)[1]
     assert process.returncode == 130
     assert stderr.splitlines()[-1].startswith(
-        "stopped by SIGINT after 0 of 2 runs; everything measured is kept. `"
+        "stopped by SIGINT after 0 of 2 runs; everything measured is kept. Run `"
     )
     assert "suite --resume s" in stderr
     assert "Traceback" not in stderr

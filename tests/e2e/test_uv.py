@@ -115,5 +115,5 @@ def test_an_unknown_part_of_ci_test_is_refused_with_the_names_there_are(clone: P
     assert result.returncode == 2
     assert (
         result.stderr
-        == "ci/test: no part units: there are lint types audit unit torch fuzz gpu e2e cluster tree\n"
+        == "ci/test: no part units: there are lint types audit unit torch fuzz gpu e2e versions cluster tree\n"
     )

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from bench import workloads
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -19,13 +21,14 @@ class Options:
     """Repeats that take two thirds of it, by their seeds, which begin at 0."""
 
 
-class Workload:
+class Workload(workloads.Workload):
     """One linear layer."""
 
     Options = Options
     dataset_size = 1_000
 
     def __init__(self, options: Options, source: str, data_root: str | None, seed: int) -> None:
+        super().__init__(options, source, data_root, seed)
         self.step_s = options.step_s / (1.5 if seed in options.fast_repeats else 1)
         self.end_s: float | None = None
 

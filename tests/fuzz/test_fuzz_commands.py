@@ -30,7 +30,7 @@ QUERIES = st.one_of(
     ),
     NAMES,
 )
-FORMATS = st.sampled_from(["csv", "json", "latex", "markdown", "text", "x"])
+FORMATS = st.sampled_from(["csv", "json", "latex", "markdown", "x"])
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,6 @@ from bench.common.errors import InputError
 from bench.importing.import_session import ImportRequest, import_session
 from tests.fuzz.limits import ends
 from tests.fuzz.mutation import ODD_TEXTS, mangled, mutated
-from tests.kineto_traces import two_steps
-from tests.pipeline_operations import JOBS
 
 EXAMPLES = Path(__file__).parents[2] / "docs/examples"
 NAMES = ("timings.csv", "published_table.txt", "job_1gpu.out", "job_4gpu.out", "nccl_all_reduce.txt")
@@ -40,20 +38,7 @@ SNIPPETS = (
     "#  Rank  0 Group  0 Pid  1 on n1 device  0 [0x1] H100", "1,2", "\x0c", "\x85", "١", "0x10", "1_000",
     "1e-400 s",
 )  # fmt: skip
-KINDS = st.sampled_from(["auto", "auto", "csv", "table", "log", "nccl", "trace", "operations"])
-TRACE = two_steps(world_size=1).object()
-with tempfile.TemporaryDirectory() as made:
-    OPERATIONS = JOBS["even"].write(Path(made) / "job.parquet").read_bytes()
-TRACE_SNIPPETS = (
-    *ODD_TEXTS,
-    "}",
-    "]",
-    "[[[[",
-    '"',
-    '{"ph": "X", "cat": "kernel", "name": "nccl", "ts": 0},',
-    "1e400",
-    "-",
-)
+KINDS = st.sampled_from(["auto", "auto", "csv", "table", "log", "nccl"])
 FILE_NAMES = st.sampled_from(
     [
         "t.csv",
@@ -67,7 +52,7 @@ FILE_NAMES = st.sampled_from(
 )
 
 
-def take_in(content: bytes, name: str, kind: str, world: int | None = None) -> None:
+def take_in(content: bytes, name: str, kind: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file, results = Path(folder) / name, Path(folder) / "results"
         file.write_bytes(content)
@@ -79,7 +64,6 @@ def take_in(content: bytes, name: str, kind: str, world: int | None = None) -> N
             session="S",
             tags=(),
             kind=kind,
-            world=world,
             **wishes,
         )
         made, refusal = None, ""
@@ -109,25 +93,6 @@ def test_an_example_with_odd_lines_is_taken_in_or_refused(text: str, name: str, 
 @given(mutated(NCCL), FILE_NAMES)
 def test_json_of_nccl_tests_with_odd_values_is_taken_in_or_refused(tree: Any, name: str) -> None:
     take_in(json.dumps(tree).encode(), name, "auto")
-
-
-@settings(max_examples=80)
-@given(mutated(TRACE), FILE_NAMES)
-def test_a_trace_with_odd_values_is_taken_in_or_refused(tree: Any, name: str) -> None:
-    take_in(json.dumps(tree).encode(), name, "trace")
-
-
-@settings(max_examples=60)
-@given(mangled(json.dumps(TRACE, indent=1), TRACE_SNIPPETS), FILE_NAMES)
-def test_a_trace_with_odd_lines_is_taken_in_or_refused(text: str, name: str) -> None:
-    take_in(text.encode("utf-8", "surrogatepass"), name, "trace")
-
-
-@settings(max_examples=60)
-@given(st.floats(0, 1), st.binary(min_size=1, max_size=8), FILE_NAMES)
-def test_operations_with_odd_bytes_are_taken_in_or_refused(place: float, put: bytes, name: str) -> None:
-    at = round(place * len(OPERATIONS))
-    take_in(OPERATIONS[:at] + put + OPERATIONS[at + len(put) :], name, "operations", world=4)
 
 
 @settings(max_examples=40)

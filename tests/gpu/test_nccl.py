@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from tests.gpu.conftest import Gpus
-from tests.gpu.test_script import SCRIPT
 from tests.gpu.test_training import HEAD
+from tests.gpu.test_training_command import SCRIPT
 from tests.unit.analysis.conftest import ask
 
 DDP = "  - {name: one, strategy: ddp, scaling: none, batch_per_rank: 4, world: [2]}\n"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from bench.command.rank import PROBE_FOLDER
 from bench.measure import recorder
 from bench.measure.recorder import StepRows
-from bench.train.script import PROBE_FOLDER
 from tests.e2e.processes import KEEPS_GARBAGE
 from tests.gpu.conftest import TIMEOUT_S, Gpus
 
@@ -125,7 +125,7 @@ for _ in range(100):
     assert "CAPTURED 1\n" in log
     assert len(rows.column("kind")) == 1 + STEPS
     assert rows.column("backward_ns").min() > 0
-    assert outcome["script"]["steps"] == 1 + STEPS
+    assert outcome["command"]["steps"] == 1 + STEPS
 
 
 def test_a_graph_that_cannot_be_captured_does_not_end_the_recording(gpus: Gpus) -> None:

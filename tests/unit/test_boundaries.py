@@ -37,6 +37,7 @@ NEVER_TORCH = (
     "bench/plan",
     "bench/session",
     "bench/agent",
+    "bench/command",
     "bench/launch",
     "bench/cluster",
     "bench/slurm",
@@ -44,7 +45,6 @@ NEVER_TORCH = (
     "bench/predict",
     "bench/records",
     "bench/importing",
-    "bench/packing",
 )
 LOADS_TORCH = "bench/agent/fork_server_preload.py"
 """The fork server alone runs it."""
@@ -194,11 +194,14 @@ def test_the_measured_loop_knows_nothing_of_shadows() -> None:
 def declared() -> tuple[set[str], set[str]]:
     """Distributions that pyproject.toml asks for: for the runner, and with the extra `analysis`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    runner, extra = (
+    runner, torch, extra = (
         {re.split(r"[<>=!~ \[]", requirement)[0].lower() for requirement in requirements}
-        for requirements in (project["dependencies"], project["optional-dependencies"]["analysis"])
+        for requirements in (
+            project["dependencies"],
+            *map(project["optional-dependencies"].get, ("torch", "analysis")),
+        )
     )
-    return runner, runner | extra
+    return runner | torch, runner | extra
 
 
 @pytest.mark.parametrize(("folder", "extra"), [("bench/", 0), ("analysis/", 1)])

@@ -31,10 +31,24 @@ def test_both_call_bench_alike() -> None:
     def calls(name: str) -> list[list[str]]:
         scripts = [re.sub(r"GITHUB_RUN_ID|CI_PIPELINE_ID", "ID", script) for script in SCRIPTS[name].values()]
         return [
-            re.findall(r"bench \w+ [^\n>]*", script.replace("main/archives/", "main/")) for script in scripts
+            re.findall(
+                r"^ *((?:bench|mkdir|for|tar) [^\n>]*)",
+                script.replace("main/archives/", "main/"),
+                re.MULTILINE,
+            )
+            for script in scripts
         ]
 
     assert calls("gitlab") == calls("github")
+
+
+def test_all_pack_sessions_as_the_documents_say() -> None:
+    (line,) = re.findall(r"^\$ (tar -czf .*)$", (ROOT / "docs/files.md").read_text(), re.MULTILINE)
+    assert line in (ROOT / "docs/how-to/merge-request.md").read_text()
+    of_job = line.replace("A.tar.gz", '"archives/$session.tar.gz"').replace(" A", ' "$session"')
+    assert all(of_job in jobs["measure"] for jobs in SCRIPTS.values())
+    excluded = re.findall(r"--exclude=\S+", line)
+    assert " ".join(excluded) in (ROOT / "ci/gpu").read_text()
 
 
 @pytest.mark.parametrize(

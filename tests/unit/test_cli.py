@@ -50,7 +50,7 @@ def test_an_unknown_command_gets_the_nearest_name_and_exit_2() -> None:
     result = run_bench("docter")
     assert result.returncode == 2
     assert result.stderr.endswith(
-        "bench: no such command 'docter'. Did you mean 'doctor'? `bench --help` shows what it takes.\n"
+        "bench: no such command 'docter'; did you mean doctor? `bench --help` shows what it takes.\n"
     )
 
 

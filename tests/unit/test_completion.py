@@ -40,7 +40,7 @@ def run(folder: Path, command: list[str], **environ: str) -> str:
 
 
 WORDS = [
-    (["run", "mi"], ["mine"]),
+    (["suite", "mi"], ["mine"]),
     (["suite", "--repeats", "3", "mi"], ["mine"]),
     (["run", "--resu"], ["--results", "--resume"]),
     (["summ"], ["summary"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from typing import Any
 import pytest
 
 from bench.doctor import judge, names
-from bench.doctor.facts import Amd, Facts, Folder, Gpu, Nvidia, Torch
+from bench.doctor.facts import Facts, Folder, Gpu, Nvidia, Torch
 from bench.doctor.finding import Finding
 from bench.doctor.gather_facts import folder
 from bench.doctor.show import as_text, to_json
+from bench.doctor.which_torch import ROWS
 from bench.records.run_spec import Slots
 
 ROOMY = Folder(path="results", writable=True, free_bytes=10**12, file_system="ext4")
@@ -49,11 +51,10 @@ GPU_MACHINE = replace(
     slots=Slots(slots_per_node=2, cpus_per_node=8, device_type="cuda", cuda_devices_per_node=2),
     torch=replace(TORCH, cuda_devices=2, cuda_error=None),
 )
-AMD_GPUS = tuple(Gpu(index=i, name="AMD Instinct MI250X", memory_bytes=2**36) for i in range(2))
 AMD_MACHINE = replace(
     GPU_MACHINE,
     nvidia=Nvidia(),
-    amd=Amd(kernel_driver="6.16.13", has_amdsmi=True, gpus=AMD_GPUS),
+    amd_gpus=2,
     torch=replace(
         TORCH, cuda_build=None, rocm_build="7.2.26015", nccl="2.22.3", cuda_devices=2, cuda_error=None
     ),
@@ -112,11 +113,12 @@ def test_a_driver_without_visible_gpus_gets_the_remedy_of_its_container(
     assert expected in remedy(facts, "gpu")
 
 
-def test_gpus_of_amd_are_listed_as_untried() -> None:
-    assert texts(AMD_MACHINE, "gpu") == [
-        "2 x AMD Instinct MI250X, 64 GiB (driver 6.16.13)",
-        "nothing in scalebench was tried on a GPU of AMD yet",
-    ]
+def test_gpus_of_amd_are_counted_and_what_is_not_read_is_told() -> None:
+    (told,) = texts(AMD_MACHINE, "gpu")
+    assert told.startswith(
+        "2 GPUs of AMD. Only the number is read: no driver, memory, near CPUs, utilisation, power,"
+    )
+    assert told.endswith("No run on such a GPU was tried yet")
     assert texts(AMD_MACHINE, "torch") == ["2.15.0, built for ROCm 7.2.26015; uses 2 GPUs"]
     assert texts(AMD_MACHINE, "communication") == ["gloo works", "RCCL 2.22.3 works"]
     assert faults(AMD_MACHINE) == [("gpu", "warn")]
@@ -124,29 +126,20 @@ def test_gpus_of_amd_are_listed_as_untried() -> None:
 
 def test_a_torch_for_another_vendor_leaves_amds_gpus_to_the_cpu() -> None:
     """A processor with integrated graphics has such a GPU, too."""
-    facts = replace(CPU_MACHINE, amd=AMD_MACHINE.amd)
+    facts = replace(CPU_MACHINE, amd_gpus=1)
     assert faults(facts) == []
-    assert texts(facts, "gpu") == [
-        "2 x AMD Instinct MI250X, 64 GiB: this torch is not built for ROCm, so runs use the CPU"
-    ]
-    assert faults(replace(GPU_MACHINE, amd=AMD_MACHINE.amd)) == []
+    assert texts(facts, "gpu") == ["1 GPU of AMD: this torch is not built for ROCm, so runs use the CPU"]
+    assert faults(replace(GPU_MACHINE, amd_gpus=1)) == []
 
 
-@pytest.mark.parametrize(("container", "expected"), [("apptainer", "--rocm"), (None, "amd-smi")])
-def test_a_torch_for_rocm_without_a_gpu_gets_a_remedy(container: str | None, expected: str) -> None:
+def test_a_torch_for_rocm_without_a_gpu_gets_a_remedy() -> None:
     torch = replace(AMD_MACHINE.torch, cuda_devices=0, cuda_error="No HIP GPUs are available")  # type: ignore[type-var]
-    facts = replace(CPU_MACHINE, torch=torch, amd=Amd(kernel_driver="6.16.13"), container=container)
+    facts = replace(CPU_MACHINE, torch=torch)
     assert faults(facts) == [("gpu", "warn")]
-    assert expected in remedy(facts, "gpu")
-
-
-def test_an_amdsmi_that_is_missing_or_a_gpu_that_does_not_answer_is_told() -> None:
-    odd = replace(AMD_GPUS[1], problem="Error code: 30 | AMDSMI_STATUS_BUSY")
-    facts = replace(AMD_MACHINE, amd=replace(AMD_MACHINE.amd, gpus=(AMD_GPUS[0], odd), has_amdsmi=False))
-    assert "GPU 1 does not answer as it should (amdsmi: Error code: 30 | AMDSMI_STATUS_BUSY)" in texts(
-        facts, "gpu"
-    )
-    assert "without amdsmi there are no readings of power, energy, clocks and memory" in texts(facts, "gpu")
+    assert texts(facts, "gpu") == [
+        "torch is built for ROCm, but no GPU of AMD is visible: runs need --device cpu"
+    ]
+    assert "/dev/kfd" in remedy(facts, "gpu")
 
 
 def test_hidden_and_unusable_gpus_of_amd_are_told_in_its_words() -> None:
@@ -213,6 +206,53 @@ def test_a_torch_that_cannot_use_the_gpus_says_which_part_is_too_old() -> None:
 
 
 @pytest.mark.parametrize(
+    ("driver", "cuda", "capability", "advised"),
+    [
+        ("570.86.15", (12, 8), (9, 0), "TORCH=2.10.0"),
+        ("535.104.05", (12, 2), (7, 0), "TORCH=2.10.0"),
+        ("535.104.05", (12, 2), None, "TORCH=2.10.0"),
+        ("535.104.05", (12, 2), (6, 0), "TORCH=2.7.1"),
+        ("470.82.01", (11, 4), (8, 0), "update the driver: 525 or newer"),
+        ("535.104.05", (12, 2), (3, 7), "use other GPUs"),
+    ],
+)
+def test_an_old_driver_gets_the_row_of_the_table(
+    driver: str, cuda: tuple[int, int], capability: tuple[int, int] | None, advised: str
+) -> None:
+    nvidia = Nvidia(kernel_driver=driver, cuda=cuda, gpus=(replace(A, capability=capability),))
+    unusable = replace(TORCH, cuda_error="The NVIDIA driver on your system is too old")
+    assert advised in _remedy(replace(GPU_MACHINE, torch=unusable, nvidia=nvidia))
+
+
+@pytest.mark.parametrize(("capability", "advised"), [((7, 0), "TORCH=2.10.0"), ((6, 1), "TORCH=2.7.1")])
+def test_an_old_gpu_gets_the_row_of_the_table(capability: tuple[int, int], advised: str) -> None:
+    nvidia = replace(GPU_MACHINE.nvidia, gpus=(A, replace(B, capability=capability)))
+    error = (
+        "GPU 1, has compute capability, for which torch 2.15.0 has no code (it has sm_75): use another GPU"
+    )
+    assert advised in _remedy(replace(GPU_MACHINE, torch=replace(TORCH, cuda_error=error), nvidia=nvidia))
+
+
+def test_the_manual_has_every_row_of_the_table() -> None:
+    manual = (Path(__file__).parents[2] / "docs/cluster.md").read_text()
+    for row in ROWS:
+        version = row.torch or _locked("torch")
+        (line,) = [line for line in manual.splitlines() if line.endswith(f"| {version}, CUDA {row.cuda} |")]
+        assert line.startswith(f"| {row.driver} or newer | {row.capability[0]}.{row.capability[1]} (")
+        assert (f"TORCH={row.torch}" in line) == (row.torch is not None)
+
+
+def _locked(package: str) -> str:
+    packages = tomllib.loads((Path(__file__).parents[2] / "uv.lock").read_text())["package"]
+    return next(str(each["version"]) for each in packages if each["name"] == package)
+
+
+def _remedy(facts: Facts) -> str:
+    (found,) = [finding for finding in judge(facts) if finding.topic == "torch"]
+    return str(found.remedy)
+
+
+@pytest.mark.parametrize(
     ("error", "remedy"),
     [
         ("Error 802: system not yet initialized", "fabric manager"),
@@ -223,9 +263,7 @@ def test_a_torch_that_cannot_use_the_gpus_says_which_part_is_too_old() -> None:
 )
 def test_a_torch_that_cannot_use_the_gpus_names_what_helps(error: str, remedy: str) -> None:
     facts = replace(GPU_MACHINE, torch=replace(TORCH, cuda_error=error))
-    (found,) = [finding for finding in judge(facts) if finding.topic == "torch"]
-    assert found.remedy is not None
-    assert remedy in found.remedy
+    assert remedy in _remedy(facts)
 
 
 CHANGES: dict[str, tuple[dict[str, Any], tuple[str, str]]] = {

@@ -19,17 +19,15 @@ WRONG_ARGUMENTS = {
     "history": ["nothing"],
     "import": ["missing.csv", "--suite", "s"],
     "list": ["surplus"],
-    "load": ["missing.zip"],
+    "load": ["missing"],
     "losses": ["nothing"],
-    "pack": ["nothing"],
     "predict": ["smokee"],
     "reference": ["list", "nothing"],
     "report": ["nothing"],
-    "run": ["smokee"],
+    "run": ["smoke"],
     "schema": ["surplus"],
-    "script": ["smokee", "--image", "bench.sif"],
+    "batch": ["smokee", "--image", "bench.sif"],
     "sessions": ["nothing"],
-    "shadow": ["smokee"],
     "show": ["smokee"],
     "slow-ranks": ["nothing"],
     "sql": ["nonsense"],
@@ -73,7 +71,7 @@ def test_a_wrong_argument_is_an_error_of_the_same_style(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["summry"], "error: bench: no such command 'summry'. Did you mean 'summary'? `bench --help`"),
+        (["summry"], "error: bench: no such command 'summry'; did you mean summary? `bench --help`"),
         (
             ["run", "--repeats", "many"],
             "error: bench run: invalid value for '--repeats': 'many' is not a valid",
@@ -84,8 +82,8 @@ def test_a_wrong_argument_is_an_error_of_the_same_style(
             "error: bench reference: missing argument '{list|load}'. Choose from: list, load. `bench",
         ),
         (
-            ["shadow", "train.py"],
-            "error: train.py is a script: give the command that starts it: bench shadow -- python train.py",
+            ["predict", "train.py"],
+            "error: train.py is a script: give the command that starts it: bench predict -- python train.py",
         ),
         (
             ["predict", "smoke", "python", "train.py"],
@@ -96,7 +94,7 @@ def test_a_wrong_argument_is_an_error_of_the_same_style(
             "error: --quick, --tflops: only for a suite: leave it out",
         ),
         (
-            ["shadow", "--case", "a", "--", "python", "train.py"],
+            ["predict", "--case", "a", "--", "python", "train.py"],
             "error: --case: only for a suite: leave it out",
         ),
     ],

@@ -22,25 +22,24 @@ CALLS = {
     "losses": [],
     "predict": ["smoke", "--quick"],
     "reference": ["list"],
-    "run": ["smoke", "--quick", "--dry-run"],
+    "run": ["--dry-run", "--world", "1", "--", "python", "--version"],
     "sessions": [],
-    "shadow": ["smoke", "--quick", "--case", "ddp_weak", "--world", "2"],
     "show": ["smoke", "--quick"],
     "slow-ranks": [],
     "sql": ["FROM scaling"],
     "suite": ["smoke", "--quick", "--dry-run"],
     "summary": ["@-1"],
 }
-IMPORT_TORCH = {"doctor", "predict", "shadow"}
+IMPORT_TORCH = {"doctor", "predict"}
 """One call is enough, because each imports torch; tests/e2e reads their text."""
-PRINT_NO_FACTS = {"export", "import", "load", "pack", "report", "schema", "script"}
+PRINT_NO_FACTS = {"batch", "export", "import", "load", "report", "schema"}
 
 
 def call(results: Path, name: str, *words: str) -> Result:
     command = group.get_command(click.Context(group), name)
     assert command is not None
     place = ["--results", str(results)] if any(one.name == "results" for one in command.params) else []
-    return CliRunner().invoke(group, [name, *words, *place], prog_name="bench")
+    return CliRunner().invoke(group, [name, *place, *words], prog_name="bench")
 
 
 @pytest.mark.parametrize("name", sorted({*group.list_commands(click.Context(group))} - PRINT_NO_FACTS))
@@ -48,12 +47,12 @@ def test_json_is_short_for_format_json(name: str, three_days: Path) -> None:
     command = group.get_command(click.Context(group), name)
     assert command is not None
     default, short, long = (
-        command.make_context(name, [*CALLS[name], *option]).params
+        command.make_context(name, [*option, *CALLS[name]]).params
         for option in ([], ["--json"], ["--format", "json"])
     )
     assert short == long
     assert default["form"] != short["form"] == "json"
-    assert isinstance(json.loads(call(three_days, name, *CALLS[name], "--json").stdout), list | dict)
+    assert isinstance(json.loads(call(three_days, name, "--json", *CALLS[name]).stdout), list | dict)
     if name in IMPORT_TORCH:
         return
     said = call(three_days, name, *CALLS[name]).stdout
@@ -71,7 +70,7 @@ def test_the_history_as_csv_has_a_row_for_each_case_and_session(three_days: Path
 
 @pytest.mark.parametrize(
     ("name", "form"),
-    [("t.csv", "csv"), ("t.tex", "latex"), ("t.MD", "markdown"), ("t.txt", "text"), ("t.json", "json")],
+    [("t.csv", "csv"), ("t.tex", "latex"), ("t.MD", "markdown"), ("t.json", "json")],
 )
 def test_the_ending_of_a_file_is_its_format(name: str, form: str, three_days: Path, tmp_path: Path) -> None:
     done = call(three_days, "export", "old-x", "--out", str(tmp_path / name))

@@ -21,9 +21,15 @@ NUMBERED = [pytest.param(found, id=str(number)) for number, found in enumerate(Q
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("questions")
+    make_sessions(folder)
+    load.load(folder)
+    return folder
+
+
+def make_sessions(folder: Path) -> None:
     """Two sessions of smoke and what the questions ask about: two precisions, failed runs, earlier attempts that
     failed, a size that was skipped, another environment; between them in time one with sizes enough for laws."""
-    folder = tmp_path_factory.mktemp("questions")
     for number in range(2):
         make_session(
             folder,
@@ -47,8 +53,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         environment=_environment(0),
         created_at=BEGAN,
     )
-    load.load(folder)
-    return folder
 
 
 def _environment(number: int) -> dict[str, dict[str, str]]:

@@ -70,8 +70,7 @@ COMMANDS = (
     ["export", "--format", "csv"],
     ["compare", "mid-x"],
     ["report", "--out", "public"],
-    ["pack", "--no-report"],
-    ["run", "--resume"],
+    ["suite", "--resume"],
     ["sql", "--direct", "SELECT session_id FROM sessions", "--session"],
 )
 """The name of a session is the last argument."""

@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 
+from analysis.database import arrow
 from analysis.export.format_types import Rows
 from analysis.sql import output
 
@@ -16,7 +17,7 @@ _NUMBER = r"^[+-]?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 def _write(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
-    reader = relation.to_arrow_reader(output.BATCH_ROWS)
+    reader = arrow.reader(relation)
     head = pa.RecordBatch.from_pylist([], schema=reader.schema)
     stream.write(_text(head, include_header=True))
     for batch in output.batches(reader):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from analysis.export.content import Content
@@ -23,35 +23,23 @@ class LatexColumn(NamedTuple):
     cells: list[str]
 
 
-NumberColumn = Callable[[str, Sequence[str]], LatexColumn | None]
-"""Takes heading and cells of a column of numbers; None: write it flush right."""
-
-
-def write(content: Content, number_column: NumberColumn | None = None) -> str:
-    """The table; `number_column` writes columns of numbers in another way than flush right."""
-    columns = _columns(content.on_paper(), number_column)
+def _write(content: Content) -> str:
+    columns = _columns(content.on_paper())
     is_long = len(content.points) > MOST_ROWS
-    packages = ["booktabs", *(["longtable"] if is_long else []), *(["siunitx"] if number_column else [])]
     head = [
-        f"% In the preamble: \\usepackage{{{','.join(packages)}}}",
+        f"% In the preamble: \\usepackage{{{'booktabs,longtable' if is_long else 'booktabs'}}}",
         "% Characters that pdflatex does not know without further packages are written as their number: [U+05D0].",
     ]
     body = _long(content, columns) if is_long else _floating(content, columns)
     return "\n".join([*head, *body]) + "\n"
 
 
-def _columns(table: Table, number_column: NumberColumn | None) -> list[LatexColumn]:
+def _columns(table: Table) -> list[LatexColumn]:
     every = []
     for column, cells in zip(table.columns(), zip(*table.lines(), strict=True), strict=True):
-        special = number_column(column.heading, cells) if number_column and column.number else None
-        write_cell = typewriter if column.untrusted else _plain
-        plain = ("r" if column.number else "l", escaped(column.heading), [write_cell(text) for text in cells])
-        every.append(special or LatexColumn(*plain))
+        written = [typewriter(text) if column.untrusted else escaped(text.strip()) for text in cells]
+        every.append(LatexColumn("r" if column.number else "l", escaped(column.heading), written))
     return every
-
-
-def _plain(text: str) -> str:
-    return escaped(text.strip())
 
 
 def _floating(content: Content, columns: list[LatexColumn]) -> Iterator[str]:
@@ -105,4 +93,4 @@ def _notes(content: Content) -> Iterator[str]:
     yield "\\end{minipage}"
 
 
-FORMAT = Page(write=write)
+FORMAT = Page(write=_write)

@@ -11,7 +11,7 @@ from analysis.report.drawing.chart import Cases, Chart, Drawing
 
 
 def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
-    known = rows.select("phase", "phase_order").unique().sort("phase_order")  # a script may lack a phase
+    known = rows.select("phase", "phase_order").unique().sort("phase_order")  # a command may lack a phase
     parts = Parts(
         part="phase",
         names=known.get_column("phase").to_list(),

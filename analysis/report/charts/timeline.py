@@ -56,7 +56,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
 CHART = Chart(
     order=53,
     question="What does each rank do when?",
-    reading="The first profiled step of the first ok repeat, of imported traces. A colour is what the rank did for "
+    reading="The first profiled step of the first ok repeat. A colour is what the rank did for "
     "most of a slice of 1/200 step; white: none of these, such as Python, copies or idle. On the common time axis "
     "collectives of all ranks end at the same moment; without such collectives every rank begins at zero.",
     draw=_draw,

@@ -30,8 +30,7 @@ _DASHES = [[1, 4], [3, 3], [6, 3], [9, 2], [14, 2], [1, 0]]
 GREY = "var(--muted)"
 PHASES = [f"var(--{phase})" for phase in ("data", "forward", "backward", "optimizer")]
 LOSSES = [
-    f"var(--{part})"
-    for part in ("used", "data", "imbalance", "idle", "communication", "clocks", "work", "unknown")
+    f"var(--{part})" for part in ("used", "data", "imbalance", "communication", "clocks", "work", "unknown")
 ]
 """The used part, then the terms of lost efficiency."""
 PROFILE = [f"var(--{part})" for part in ("compute", "hidden", "communication", "n4")]

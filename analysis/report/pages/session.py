@@ -167,14 +167,13 @@ def _details(contents: Contents, *, is_training: bool) -> Iterator[Section]:
         answer=trusted(unbroken(main_loss_of(rows("summary"), explained(rows("losses")), short))),
         printed=True,
     )
-    needed = targets(rows("target_efficiency"))
+    needed = targets(rows("time_to_target"))
     yield Section(
         identifier="target",
-        title="What does it take to reach the loss?",
-        content=_with_csv(contents, "target_efficiency", needed, "time to the target")
-        + figures(contents, "target"),
+        title="How long until the target?",
+        content=_with_csv(contents, "time_to_target", needed, "time to the target"),
         folded=True,
-        answer=target_answer(rows("target_efficiency")) if needed else "",
+        answer=target_answer(rows("time_to_target")) if needed else "",
         printed=True,
     )
     (counts,) = rows("straggler_counts")

@@ -16,7 +16,7 @@ from analysis.wording.machine import Machine
 _TABLES = (
     "summary", "coverage", "not_ok", "runs", "environment", "fingerprint", "configuration", "laws", "strategies",
     "batches", "exchanges", "multiplications", "hardware_use", "straggler_counts", "slow_ranks", "parity",
-    "predictions", "losses", "target_efficiency", "findings", "rules", "perturbation", "profiles", "published",
+    "predictions", "losses", "time_to_target", "findings", "rules", "perturbation", "profiles", "published",
 )  # fmt: skip
 
 

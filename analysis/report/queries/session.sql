@@ -27,7 +27,7 @@ facts AS (
 )
 SELECT session_id, suite, title, why, created_at, finished_at, command, quick,
     list_filter(tags, lambda tag: trim(tag) <> '') AS tags, slots, imported, counted.*, facts.*,
-    origin_of(imported) NOT IN ('published', 'mlperf') AS is_judged,  -- by the rules of diagnosis
+    origin_of(imported) <> 'published' AS is_judged,  -- by the rules of diagnosis
     coalesce((SELECT is_busy FROM other_work WHERE session_id = $session_id), false) AS is_busy
 FROM sessions, counted, facts
 WHERE session_id = $session_id;

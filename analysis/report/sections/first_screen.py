@@ -37,7 +37,7 @@ def first_screen(contents: Contents, others: Mapping[str, str]) -> Markup:
     """The first screen. `others` maps file names of related pages to titles."""
     session, points, found = contents.session, contents.rows("summary"), contents.rows("findings")
     losses = lost_efficiency.explained(contents.rows("losses"))
-    to_target = contents.rows("target_efficiency")
+    to_target = contents.rows("time_to_target")
     counts = Counter(row["status"] for row in contents.rows("not_ok") if row["status"] != "skipped")
     has_reasons = not contents.charts["efficiency_loss"].is_empty()
     table = answer_table(points, losses, has_chart=shows_curve(contents), has_reasons=has_reasons)
@@ -69,7 +69,7 @@ def first_screen(contents: Contents, others: Mapping[str, str]) -> Markup:
 
 def _other_answers(contents: Contents) -> Iterator[str]:
     networks = contents.charts["what_if"].filter(pl.col("message_factor") != 1).to_dicts()
-    return other_answers(contents.rows("target_efficiency"), contents.rows("findings"), networks, _name, text)
+    return other_answers(contents.rows("time_to_target"), contents.rows("findings"), networks, _name, text)
 
 
 def _name(value: str) -> Markup:

@@ -1,4 +1,4 @@
-"""The lost efficiency of each size: the seven terms with their intervals, and the meaning of each."""
+"""The lost efficiency of each size: the six terms with their intervals, and the meaning of each."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def summary(points: list[Row]) -> Markup:
         return Markup()
     ranked: dict[str, Any] = {}
     if len(measured) > MOST_ROWS:
-        rows, measure = ranking(measured)
+        rows, measure = _ranking(measured)
         groups = [(f"the {ENDS} highest", rows[:ENDS]), (f"the {ENDS} lowest", rows[-ENDS:])]
         if len(rows) <= 2 * ENDS:
             groups = [("from the highest to the lowest", rows)]
@@ -66,7 +66,7 @@ def _heading(point: Row) -> Markup:
     return Markup("{} {}").format(text(point["case_name"]), minor(facts))
 
 
-def ranking(points: Sequence[Row]) -> tuple[list[Row], str]:
+def _ranking(points: Sequence[Row]) -> tuple[list[Row], str]:
     """The largest size of every case, the best first, and the measure of the ranking: efficiency if any case has a
     verdict, otherwise throughput."""
     largest: dict[str, Row] = {}

@@ -22,8 +22,8 @@ def write(path: Path, values: npt.NDArray[np.uint8]) -> None:
     path.write_bytes(header + values.tobytes())
 
 
-def shape(path: Path) -> tuple[int, ...]:
-    """The header's sizes, after a check that the file has exactly that many bytes; `.gz` is decompressed.
+def read(path: Path) -> npt.NDArray[np.uint8]:
+    """The bytes in the header's shape; `.gz` is decompressed.
 
     Raises InputError, with the path and both sizes, for another format or a truncated file."""
     try:
@@ -34,12 +34,12 @@ def shape(path: Path) -> tuple[int, ...]:
                     f"{path} is not an IDX file of bytes: it begins with {start.hex(' ') or 'nothing'}"
                 )
             sizes = struct.unpack(f">{start[3]}I", file.read(4 * start[3]))
-            held = sum(len(block) for block in iter(lambda: file.read(1 << 20), b""))
+            held = bytearray(file.read())
     except (gzip.BadGzipFile, EOFError, struct.error) as error:
         raise InputError(f"{path} is damaged ({error}): download it again") from error
-    if held != math.prod(sizes):
+    if len(held) != math.prod(sizes):
         raise InputError(
             f"{path} is damaged: its header promises {' x '.join(map(str, sizes))} = {math.prod(sizes)} bytes, "
-            f"it has {held}: download it again"
+            f"it has {len(held)}: download it again"
         )
-    return sizes
+    return np.frombuffer(held, np.uint8).reshape(sizes)

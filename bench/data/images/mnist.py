@@ -1,15 +1,11 @@
-"""MNIST, and data sets in its format, read by torchvision; nothing is downloaded."""
+"""MNIST, and data sets in its format; nothing is downloaded."""
 
 from __future__ import annotations
 
-import gzip
-import shutil
-import tempfile
 from pathlib import Path
 
 import torch
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
-from torchvision.datasets import MNIST
 
 from bench.common.errors import InputError
 from bench.data.images import idx
@@ -23,21 +19,8 @@ Split = tuple[torch.Tensor, torch.Tensor]
 
 def read(root: Path) -> tuple[Split, Split]:
     """Training and test split under ROOT/MNIST/raw. Raises InputError with a missing or damaged file."""
-    names = [url.removesuffix(".gz") for url, _ in MNIST.resources]
-    files = {name: _find(root, name) for name in names}
-    for part in ("train", "t10k"):
-        images, labels = files[f"{part}-images-idx3-ubyte"], files[f"{part}-labels-idx1-ubyte"]
-        image_shape, label_shape = idx.shape(images), idx.shape(labels)
-        if len(image_shape) != 3 or label_shape != image_shape[:1]:
-            raise InputError(
-                f"{images} of shape {image_shape} and {labels} of shape {label_shape} do not belong together"
-            )
-    with tempfile.TemporaryDirectory() as folder:
-        raw = Path(folder, "MNIST", "raw")
-        raw.mkdir(parents=True)
-        for name, path in files.items():
-            _place(path, raw / name)
-        return _split(folder, train=True), _split(folder, train=False)
+    train, test = (_split(root, part) for part in ("train", "t10k"))
+    return train, test
 
 
 def resize(images: torch.Tensor, size: int) -> torch.Tensor:
@@ -58,15 +41,11 @@ def _find(root: Path, name: str) -> Path:
     )
 
 
-def _place(path: Path, target: Path) -> None:
-    """Link or unpack the file for torchvision, which reads only unpacked files; the user's folder may be read-only."""
-    if path.suffix != ".gz":
-        target.symlink_to(path.resolve())
-        return
-    with gzip.open(path) as packed, target.open("wb") as unpacked:
-        shutil.copyfileobj(packed, unpacked)
-
-
-def _split(root: str, *, train: bool) -> Split:
-    dataset = MNIST(root, train=train, download=False)
-    return dataset.data[:, None], dataset.targets.long()
+def _split(root: Path, part: str) -> Split:
+    paths = [_find(root, f"{part}-{name}") for name in ("images-idx3-ubyte", "labels-idx1-ubyte")]
+    images, labels = map(idx.read, paths)
+    if images.ndim != 3 or labels.shape != images.shape[:1]:
+        raise InputError(
+            f"{paths[0]} of shape {images.shape} and {paths[1]} of shape {labels.shape} do not belong together"
+        )
+    return torch.from_numpy(images)[:, None], torch.from_numpy(labels).long()

@@ -8,7 +8,7 @@ from bench.slurm.allocation import fewer_than_asked
 
 
 def check(facts: Facts) -> Verdicts:
-    given, gpus = facts.cpus_given, len(facts.gpus)
+    given, gpus = facts.cpus_given, facts.gpus
     verb = "is" if given == 1 else "are"
     yield ok(f"{given} of {counted(facts.cpus_online, 'CPU')} {verb} given to this process")
     if facts.cpu_quota is not None and facts.cpu_quota < given:

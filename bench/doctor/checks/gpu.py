@@ -1,17 +1,16 @@
-"""The driver and its GPUs: NVIDIA's, as NVML shows them, or AMD's."""
+"""The driver and its GPUs, as NVML shows them; of AMD's GPUs the number."""
 
 from __future__ import annotations
 
-from bench.doctor import judge_amd
 from bench.doctor.facts import Facts, listed
-from bench.doctor.finding import Verdicts, counted, fail, ok, warn
-from bench.machine.hidden_gpus import WITH_GPUS
+from bench.doctor.finding import Verdict, Verdicts, counted, fail, ok, warn
+from bench.machine.hidden_gpus import NO_AMD_GPU, WITH_GPUS
 
 
 def check(facts: Facts) -> Verdicts:
     nvidia = facts.nvidia
     if facts.is_rocm:
-        yield from judge_amd.with_rocm(facts)
+        yield _of_amd(facts)
         return
     if nvidia.gpus:
         yield ok(f"{listed(nvidia.gpus)} (driver {nvidia.kernel_driver or 'unknown'})")
@@ -30,8 +29,12 @@ def check(facts: Facts) -> Verdicts:
                 )
         return
     given_by_slurm = facts.environment.get("SLURM_GPUS_ON_NODE", "0") not in ("", "0")
-    if nvidia.kernel_driver is None and facts.amd.gpus:
-        yield from judge_amd.without_rocm(facts)
+    if (
+        nvidia.kernel_driver is None and facts.amd_gpus
+    ):  # perhaps the graphics of a CPU, so this is no warning
+        yield ok(
+            f"{counted(facts.amd_gpus, 'GPU')} of AMD: this torch is not built for ROCm, so runs use the CPU"
+        )
         return
     if nvidia.kernel_driver is None and not given_by_slurm:
         yield ok("no NVIDIA driver: runs use the CPU")
@@ -48,3 +51,16 @@ def check(facts: Facts) -> Verdicts:
         remedy = "see whether `nvidia-smi` works; after a driver update the machine must restart"
     # only a warning if Slurm gave no GPUs: an image may be tested on a GPU machine without them
     yield (fail if given_by_slurm else warn)(text, remedy)
+
+
+def _of_amd(facts: Facts) -> Verdict:
+    if not facts.amd_gpus:
+        return warn(
+            f"{NO_AMD_GPU}: runs need --device cpu",
+            "see whether `amd-smi list` shows one; a container needs /dev/kfd and /dev/dri",
+        )
+    return warn(
+        f"{counted(facts.amd_gpus, 'GPU')} of AMD. Only the number is read: no driver, memory, near CPUs, utilisation, "
+        "power, energy, temperature or clock. No run on such a GPU was tried yet",
+        "watch them with `amd-smi monitor`, and compare the first results with those of another tool",
+    )

@@ -20,7 +20,7 @@ def check(facts: Facts) -> Verdicts:
     yield ok(f"{fit} on this node, each with {each} and {cpus} of its CPUs")
     visible = facts.visible_devices
     if gpus and visible is not None and slots.cuda_devices_per_node == 0:
-        hidden = "the only GPU" if len(gpus) == 1 else f"all {len(gpus)} GPUs"
+        hidden = "the only GPU" if gpus == 1 else f"all {gpus} GPUs"
         yield warn(f"{visible[0]}={visible[1]} hides {hidden}: runs use the CPU", _remedy(facts))
 
 

@@ -29,6 +29,6 @@ def check(facts: Facts) -> Verdicts:
         )
     if gpus == "0" and facts.gpus:
         yield warn(
-            f"the job was given no GPU, yet CUDA may see {counted(len(facts.gpus), 'GPU')} of another job",
+            f"the job was given no GPU, yet CUDA may see {counted(facts.gpus, 'GPU')} of another job",
             "ask for them (--gpus-per-node), or measure with --device cpu",
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bench.doctor.facts import Facts, Torch
 from bench.doctor.finding import Verdict, Verdicts, fail, ok
+from bench.doctor.which_torch import advice
 
-_REINSTALL = "rebuild the environment: delete .venv and call ci/quickstart"
+_REINSTALL = "install torch and torchvision of one release, as docs/install.md shows"
 _LOOK = "see CUDA_VISIBLE_DEVICES and `nvidia-smi`"
 _REMEDIES = {
     # CUDA's texts, from driver_types.h
@@ -39,7 +40,7 @@ def check(facts: Facts) -> Verdicts:
 
 
 def _unusable(torch: Torch, facts: Facts) -> Verdict:
-    seen = f"{len(facts.gpus)} GPUs are installed"
+    seen = f"{facts.gpus} GPUs are installed"
     if torch.rocm_build is not None:
         return fail(
             f"{seen}, but torch cannot use them: {torch.cuda_error}",
@@ -51,8 +52,14 @@ def _unusable(torch: Torch, facts: Facts) -> Verdict:
     if newest is not None and newest[0] < int(torch.cuda_build.split(".")[0]):
         return fail(
             f"{seen}, but the driver runs CUDA up to {newest[0]}.{newest[1]} and torch needs {torch.cuda_build}",
-            "update the driver, or install a torch that is built for the driver's CUDA",
+            _other_torch(facts),
         )
     error = str(torch.cuda_error)
+    if "has no code" in error:  # train/check_gpus.py
+        return fail(f"{seen}, but torch cannot use them: {error}", _other_torch(facts))
     remedy = next((remedy for words, remedy in _REMEDIES.items() if words in error), _LOOK)
     return fail(f"{seen}, but torch cannot use them: {error}", remedy)
+
+
+def _other_torch(facts: Facts) -> str:
+    return advice(facts.nvidia.kernel_driver, [gpu.capability for gpu in facts.nvidia.gpus])

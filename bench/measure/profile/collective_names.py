@@ -32,7 +32,6 @@ _OPS = {
     "send": "send",
     "recv": "recv",
 }
-_OLD_KERNEL = re.compile(r"nccl([A-Za-z]+?)(?:(?:Ring|Tree|CollNet)(?:LL|LL128)?)?Kernel")
 _OTHER_WORDS = re.compile(r"_|base|coalesced|into|tensor|single|v$")
 
 
@@ -61,8 +60,6 @@ class GroupEvent:
     elements: tuple[int, ...]
     """Elements of each tensor of the event, in its order."""
     dtype: str
-    has_shapes: bool = True
-    """Whether torch's profiler recorded shapes; otherwise `elements` is empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,13 +99,12 @@ def of_gloo(messages: Iterable[GroupEvent], ranks: int) -> list[Collective]:
         else:
             op, elements = op_of(message.name.removeprefix("gloo:")), sum(message.elements)
             elements *= ranks if op == "all_gather" else 1
-        is_known = request is not None or message.has_shapes
         found.append(
             Collective(
-                op=_op_or_control(op, elements, message.dtype) if is_known else op,
+                op=_op_or_control(op, elements, message.dtype),
                 begin_ns=message.begin_ns,
                 end_ns=message.end_ns,
-                message_bytes=bytes_of(elements, message.dtype) if is_known else None,
+                message_bytes=bytes_of(elements, message.dtype),
             )
         )
     return found
@@ -201,7 +197,7 @@ def _torch_dtype(dtype: str) -> str:
 
 
 def _op_in(kernel: str) -> str:
-    """`ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)`, `ncclSymkDevKernel_AllReduce_AGxLLMC_R_sum_bf16(...)` of
-    symmetric memory, and before NCCL 2.8 `ncclAllReduceRingLLKernel_sum_f32(...)` -> `AllReduce`."""
-    found = re.match(r"nccl(?:Symk?)?(?:Dev)?Kernel_(\w+?)_", kernel) or _OLD_KERNEL.match(kernel)
+    """`ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)`, and `ncclSymkDevKernel_AllReduce_AGxLLMC_R_sum_bf16(...)` of
+    symmetric memory -> `AllReduce`."""
+    found = re.match(r"nccl(?:Symk?)?(?:Dev)?Kernel_(\w+?)_", kernel)
     return found[1] if found else kernel[:32]

@@ -10,9 +10,7 @@ thread waits for gloo or runs Python is in no operator.
 from __future__ import annotations
 
 import re
-import sys
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -157,6 +155,11 @@ def problem_of(device_type: str, kinds: Collection[str]) -> str | None:
     return _NO_KERNELS if device_type == "cuda" and "kernel" not in kinds else None
 
 
+def first_problem(ranks: Iterable[Mapping[str, Any]]) -> str | None:
+    """The first `profile_problem` among facts of ranks; null if none has one."""
+    return next(filter(None, (facts.get("profile_problem") for facts in ranks)), None)
+
+
 def is_nccl(name: str) -> bool:
     """Whether a kernel of that name is a collective."""
     return name.startswith("nccl")
@@ -167,53 +170,6 @@ def _computes(event: Event) -> bool:
         return event.name.startswith(_COMPILED)
     is_operator = _OPERATOR.fullmatch(event.name) is not None or event.name.startswith(_REDUCER)
     return event.kind == "cpu_op" and is_operator
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Launched:
-    """A kernel on a device that works behind the host."""
-
-    launch_ns: int | None
-    """Moment of its launch on the host; null if it is unknown, as for kernels from before the recording."""
-    stream: int
-    interval: Interval
-
-
-def device_windows(
-    marks: Sequence[tuple[int, Interval]], kernels: Sequence[Launched]
-) -> list[tuple[int, Interval]]:
-    """Number and interval of each step on a device for which the host does not wait at the steps' marks.
-
-    `marks`: number and interval of the steps on the host. A step lasts until the last kernel ends that it launched; the
-    next one begins there. The first one begins when each stream has done what was launched before. A kernel whose
-    launch is unknown was launched before if it begins before the first kernel of a step on its stream; on a stream
-    without one, before the first of any stream."""
-    begins = sorted((interval[0], number, interval[1]) for number, interval in marks)
-    ends = {number: end for _, number, end in begins}
-    first_of_stream: dict[int, int] = {}
-    others = []
-    for kernel in kernels:
-        launch_ns = kernel.launch_ns
-        at = -1 if launch_ns is None else bisect_right(begins, (launch_ns, sys.maxsize, sys.maxsize)) - 1
-        if launch_ns is not None and at >= 0 and launch_ns < begins[at][2]:
-            begin_ns, end_ns = kernel.interval
-            ends[begins[at][1]] = max(ends[begins[at][1]], end_ns)
-            first_of_stream[kernel.stream] = min(begin_ns, first_of_stream.get(kernel.stream, begin_ns))
-        elif at < 0:
-            others.append(kernel)
-    if not first_of_stream:
-        return [(number, (begin, end)) for begin, number, end in begins]
-    first = min(first_of_stream.values())
-    before = begins[0][0]
-    for kernel in others:
-        if kernel.launch_ns is not None or kernel.interval[0] < first_of_stream.get(kernel.stream, first):
-            before = max(before, kernel.interval[1])
-    found = []
-    for begin, number, _ in begins:
-        window = max(begin, before), max(begin, before, ends[number])
-        found.append((number, window))
-        before = window[1]
-    return found
 
 
 def windows(events: Sequence[Event], mark: str) -> Iterator[tuple[int, Interval]]:

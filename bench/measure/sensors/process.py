@@ -77,10 +77,10 @@ def main(path: str) -> None:
     die_with_parent()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the agent handles it
-    from bench.measure.sensors import amd, nvml
     from bench.measure.sensors.host import HostSensor
+    from bench.measure.sensors.nvml import gpu_sensors
 
-    host, gpus = HostSensor(), (amd if gpu_vendor.is_amd() else nvml).gpu_sensors()
+    host, gpus = HostSensor(), [] if gpu_vendor.is_amd() else gpu_sensors()
     with Path(path).open("ab", buffering=0) as out:
         while _wait_for_next_sample(host):
             _sample(out, host, gpus)

@@ -27,7 +27,7 @@ def step(loss=None, examples=None, tokens=None):
     trained on in the step; null: what the probe counts itself."""
     recorder = _recorder()
     if recorder is not None:
-        recorder.closing.step_of_the_script(loss, examples, tokens)
+        recorder.closing.own_step(loss, examples, tokens)
 
 
 def phase(name):

@@ -28,7 +28,7 @@ class Closing:
         """Whether an optimizer has taken its first step in the step that is under way, or another one closes it."""
         self.is_new = False
         """Whether another one closes it."""
-        self.is_scripts_own = False
+        self.has_own_steps = False
         """Whether the script ends its steps itself."""
         self.has_own_loss = False
 
@@ -52,7 +52,7 @@ class Closing:
 
     def closes(self, optimizer):
         """Whether this optimizer's step ends the training step."""
-        if self.is_scripts_own:
+        if self.has_own_steps:
             return False
         number, wanted = getattr(optimizer, "_bench_number", None), self._wanted
         return number == self._number if wanted is None else wanted in (type(optimizer).__name__, str(number))
@@ -61,7 +61,7 @@ class Closing:
         """Let an optimizer from after the warm-up end the steps, if it takes two steps while the closing one takes
         none. The time in between belongs to no row."""
         number, recorder = getattr(optimizer, "_bench_number", None), self._recorder
-        if self.is_scripts_own or self._wanted is not None or number not in self.late:
+        if self.has_own_steps or self._wanted is not None or number not in self.late:
             return
         recorder.step.late_steps += 1
         if recorder.step.late_steps > 1:
@@ -75,17 +75,17 @@ class Closing:
             self._recorder.models.find()
         self.has_news = self.is_new = False
 
-    def step_of_the_script(self, loss, examples, tokens):
+    def own_step(self, loss, examples, tokens):
         """For bench_probe.step."""
         recorder = self._recorder
-        if not self.is_scripts_own:
+        if not self.has_own_steps:
             if recorder.counting.taken > recorder.counting.warmup:
                 raise RuntimeError(
                     "bench: bench_probe.step was called for the first time after "
                     f"{recorder.counting.taken} steps of an optimizer: ask for more warm-up steps than that (--warmup; "
                     f"now {recorder.counting.warmup})"
                 )
-            self.is_scripts_own = self.is_new = self.has_news = True
+            self.has_own_steps = self.is_new = self.has_news = True
         recorder.step.said = (_whole("examples", examples), _whole("tokens", tokens))
         if loss is not None and recorder.is_listening:
             self.has_own_loss = True

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import torch
-from bench_probe import events
+from bench_probe import events, torch_private
 from bench_probe.profiled import Profile
 from bench_probe.selfcheck import SelfCheck
 
@@ -50,7 +50,7 @@ class Ending:
             self._end_check()
             recorder.is_listening = True
         if self._profile is None:
-            is_taken = self.profilers > 0 or torch._C._autograd._profiler_enabled()
+            is_taken = self.profilers > 0 or torch_private.profiler_enabled()
             first = recorder.counting.taken
             self._profile = Profile(recorder.job, self.scratch, recorder.device, first, is_taken)
         self._profile.next()
@@ -98,12 +98,12 @@ class Ending:
         closing, counting, rows = recorder.closing, recorder.counting, recorder.rows
         counts = rows.counts if rows else {"examples": 0, "tokens": 0, "steps": 0}
         facts |= {
-            "script": {
+            "command": {
                 "steps": counting.taken,
                 "optimizers": closing.names,
                 "late_optimizers": closing.late,
                 "closing": closing.name,
-                "is_scripts_own": closing.is_scripts_own,
+                "has_own_steps": closing.has_own_steps,
                 "has_own_loss": closing.has_own_loss,
                 "named_phases": sorted(recorder.named_phases),
                 "trained_elements": self._trained_elements,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 
 import torch
+from bench_probe import kineto, torch_private
 
 _KINDS = ("cpu_op", "user_annotation", "kernel")
-_OF_THE_USER = 7
-"""torch's RecordScope::USER_SCOPE."""
 
 
 def start(device):
@@ -24,25 +23,31 @@ def start(device):
 def stop(profiler, path, trace=None):
     """Write the events since `start`, one JSON object per line; with `trace`, also a Chrome trace to that path."""
     profiler.stop()
-    if trace is not None:  # it gets its final name once it is complete
-        profiler.export_chrome_trace(str(trace.with_name(f".{trace.name}")))
-        trace.with_name(f".{trace.name}").rename(trace)
-    temporary = path.with_suffix(".tmp")
     events = profiler.profiler.kineto_results.events()
-    annotations = {event.name() for event in events if event.scope() == _OF_THE_USER}
+    whole = None
+    if trace is not None or kineto.needs_trace(events):  # torch writes it only once
+        whole = path.with_name(".trace.gz" if trace is None else f".{trace.name}")
+        profiler.export_chrome_trace(str(whole))
+    calls = kineto.calls_of(events, whole)
+    if trace is not None:  # it gets its final name once it is complete
+        whole.rename(trace)
+    elif whole is not None:
+        whole.unlink()
+    temporary = path.with_suffix(".tmp")
+    annotations = kineto.annotations_of(events)
     with temporary.open("w") as file:
         for event in events:
-            line = _line(event, annotations)
+            line = _line(event, annotations, calls)
             if line is not None:
                 file.write(json.dumps(line) + "\n")
     temporary.rename(path)
 
 
-def _line(event, annotations):
-    kind, name = _kind(event, annotations), event.name()
+def _line(event, annotations, calls):
+    kind, name = kineto.kind_of(event, annotations), event.name()
     is_message = name.startswith(("gloo:", "c10d::"))
-    is_call = name == "record_param_comms"
-    if kind not in _KINDS and not is_message and not is_call:
+    call = calls.get(event.correlation_id()) if name == kineto.CALL else None
+    if kind not in _KINDS and not is_message and call is None:
         return None
     begin_ns = event.start_ns() if hasattr(event, "start_ns") else event.start_us() * 1000
     duration_ns = event.duration_ns() if hasattr(event, "duration_ns") else event.duration_us() * 1000
@@ -55,23 +60,11 @@ def _line(event, annotations):
     }
     if is_message:
         found |= {"shapes": event.shapes(), "dtypes": event.dtypes()}
-    if is_call and hasattr(event, "extra_meta"):
-        found |= {"call": event.correlation_id(), "meta": event.extra_meta()}
+    if call is not None:
+        found |= {"call": event.correlation_id(), "meta": call}
     if kind == "kernel":
         found["call"] = event.linked_correlation_id()
     return found
-
-
-def _kind(event, annotations):
-    """`annotations`: names of all regions that record_function marked."""
-    if hasattr(event, "activity_type"):  # torch 2.11 has none
-        return event.activity_type()
-    name = event.name()
-    is_of_driver = name.startswith(("cuda", "Memcpy", "Memset"))
-    if event.device_type() == torch.autograd.DeviceType.CUDA:
-        # a marked region is also an event of the GPU, from its first kernel to its last
-        return "kernel" if name not in annotations and not is_of_driver else None
-    return "user_annotation" if event.scope() == _OF_THE_USER else "cpu_op" if not is_of_driver else None
 
 
 def world_size():
@@ -97,12 +90,11 @@ def calls_of_groups():
         return {}
     found = {}
     try:
-        from torch.distributed import distributed_c10d as c10d
-
-        for group, ranks in c10d._world.pg_group_ranks.items():
-            name = c10d._world.pg_names.get(group, str(len(found)))
+        world = torch_private.world
+        for group, ranks in world.pg_group_ranks.items():
+            name = world.pg_names.get(group, str(len(found)))
             description = getattr(group, "group_desc", "")
-            found[name] = (description, sorted(ranks), group._get_sequence_number_for_group())
+            found[name] = (description, sorted(ranks), torch_private.get_sequence_number(group))
     except Exception:  # private names of torch, which another version may lack
         return {}
     return found

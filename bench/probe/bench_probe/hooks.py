@@ -8,7 +8,7 @@ import os
 import threading
 
 import torch
-from bench_probe import losses
+from bench_probe import losses, torch_private
 from bench_probe.batches import count, digest, has_gradient
 from bench_probe.imports import after_import
 from bench_probe.spans import Source, Span
@@ -44,7 +44,7 @@ def install(recorder):
     graph.capture_begin = _begins_capture(recorder, graph.capture_begin)
     graph.capture_end = _ends_capture(recorder, graph.capture_end)
     loaders.DataLoader.__iter__ = _around_start(recorder, loaders.DataLoader.__iter__)
-    iterator = loaders._BaseDataLoaderIter
+    iterator = torch_private.BaseDataLoaderIter
     iterator.__next__ = _around_load(recorder, iterator.__next__)
     for scaler in {
         torch.cuda.amp.GradScaler,
@@ -209,8 +209,7 @@ def _hide(recorder):
     """Call the hooks of optimizers and of backward outside of compiled code."""
     if recorder.of_optimizers is None:
         return
-    from torch._dynamo import disable
-
+    disable = torch_private.disable
     for hook in recorder.of_optimizers:
         hook.remove()
     recorder.of_optimizers = None

@@ -17,8 +17,8 @@ def note_all(recorder, tensors):
         if step.passes_in_optimizer > 1:  # a closure that the optimizer calls again, as LBFGS does
             return
     tensors = (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors)
-    if any(one.numel() != 1 for one in tensors):
-        return
+    if not all(isinstance(one, torch.Tensor) and one.numel() == 1 for one in tensors):
+        return  # the stages of a pipeline pass gradients of activations on, and edges of the graph
     for one in tensors:
         # the scaled loss divided by the number of micro-batches, for example, cannot be unscaled
         note(step, getattr(one, "_bench_unscaled", math.nan if step.is_scaled else one))

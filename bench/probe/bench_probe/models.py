@@ -8,6 +8,7 @@ import gc
 import torch
 from bench_probe.batches import count, digest
 from bench_probe.hooks import is_compiling
+from bench_probe.torch_private import modules_in
 
 
 class _Hook:
@@ -52,7 +53,7 @@ class Models:
             for parameter in group["params"]
         }
         modules = [each for each in gc.get_objects() if issubclass(type(each), torch.nn.Module)]
-        inner = {id(child) for module in modules for child in vars(module).get("_modules", {}).values()}
+        inner = {id(child) for module in modules for child in modules_in(module).values()}
         for module in modules:
             is_new = id(module) not in inner and all(module is not root for root in self.roots)
             if is_new and any(id(each) in wanted for each in module.parameters()):
@@ -62,7 +63,7 @@ class Models:
     def _hook(self, module):
         self._candidates[id(module)] = module
         self._hooks[id(module)] = [*self._listen(module)]
-        inside = vars(module).get("_modules", {}).get("module")
+        inside = modules_in(module).get("module")
         if inside is not None:  # of a DistributedDataParallel, which a validation may leave out
             self._hooks[id(module)] += self._listen(inside)
 

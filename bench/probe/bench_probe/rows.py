@@ -10,7 +10,7 @@ import torch
 from bench_probe import PHASES
 from bench_probe.devices import Cuda
 from bench_probe.spans import covered_ns
-from bench_probe.step_file import UNKNOWN_PHASE, StepFile
+from bench_probe.step_file import UNKNOWN_LOSS, UNKNOWN_PHASE, StepFile
 
 
 def rows_of(recorder):
@@ -112,7 +112,11 @@ class Rows:
             phases["forward"],
             phases["backward"],
             phases["optimizer"],
-            float(losses[0]) if len(losses) == 1 else math.fsum(map(float, losses)) if losses else math.nan,
+            float(losses[0])
+            if len(losses) == 1
+            else math.fsum(map(float, losses))
+            if losses
+            else UNKNOWN_LOSS,
             step.allocated,
             step.reserved,
             step_ns,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bench_probe.step_file import UNKNOWN, WARMUP
+from bench_probe.torch_private import workers_of
 
 
 class Step:
@@ -50,8 +51,7 @@ class Source:
     is_trained_on = False
 
     def __init__(self, iterator):
-        self.workers = iterator._num_workers
-        self.starts_again = self.workers > 0 and not iterator._persistent_workers
+        self.workers, self.starts_again = workers_of(iterator)
         """Whether the next iterator of the DataLoader has workers of its own."""
 
 

@@ -35,10 +35,10 @@ WARMUP, MEASURED, PROFILED, NO_SYNC = 1, 2, 3, 4
 """Values of `kind`."""
 UNKNOWN = -1
 """A memory reading that was not taken."""
+UNKNOWN_LOSS = -3.4028234663852886e38
+"""The lowest float32: a step of a rank that computes no loss, such as the first stage of a pipeline."""
 UNKNOWN_PHASE = -(2**63)
 """A phase that is not known."""
-UNKNOWN_LOSS = -3.4028234663852886e38
-"""The lowest float32: a loss that this rank does not know, as on the first stage of a pipeline."""
 H_MAGIC, H_CAPACITY, H_ROWS, H_BARRIER_NS, H_TEXT_BYTES = range(5)
 """Places of the header's numbers."""
 

@@ -1,4 +1,4 @@
-"""Makes the training script that Python is about to run a shadow: `bench shadow` puts this folder first on PYTHONPATH.
+"""Makes the training script that Python is about to run a shadow: `bench predict` puts this folder first on PYTHONPATH.
 
 The script's Python need not be that of `bench`: it finds the package `bench` by this file, and all other modules where
 it always does. A Python without torch is not touched, because it may start another one. A `sitecustomize` that this
@@ -23,9 +23,9 @@ def _load_bench(package: Path) -> None:
 def _begin(job: Any) -> None:
     try:
         _load_bench(Path(__file__).resolve().parents[2] / "__init__.py")
-        from bench.shadow import in_script
+        from bench.shadow import in_command
 
-        in_script.begin(job)
+        in_command.begin(job)
     except Exception as error:  # Python would print it and run the script, which then waits for other ranks
         torch = getattr(sys.modules.get("torch"), "__version__", "of an unknown version")
         problem = (

@@ -30,7 +30,7 @@ class Workload(faulty.Workload):
 
     Options = Options
 
-    def loss(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def loss(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         rank, world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
         step = int(batch["key"][0]) // (len(batch["key"]) * world)
         if self.options.hold and step == self.options.at_step and rank == self.options.on_rank:

@@ -14,7 +14,7 @@ from tests.e2e.documents import needs_a_cluster, shown_commands
 
 SMALLER = {
     # two images have one repeat by default
-    "script ddpm_scaling --image old.sif": "script smoke --quick --case single --image old.sif",
+    "batch ddpm_scaling --image old.sif": "batch smoke --quick --case single --image old.sif",
     "ddpm_scaling ": "smoke --quick --repeats 1 --case ddp_strong ",
     "--rounds 5": "--rounds 2",
     # all that the commands before have measured would take a minute

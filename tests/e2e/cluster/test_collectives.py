@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.e2e.cluster.studies import Study
 
 
+@pytest.mark.shortest
 def test_collectives_between_two_nodes_are_timed_on_both(cluster: Any, image: str) -> None:
     study = Study(cluster, image, "collectives")
     only = "--case across_nodes --world 2x1 --repeats 1 --set workload.largest_bytes=4096"

@@ -31,8 +31,10 @@ OWN = '''
 import torch
 from torch import nn
 
+from bench.workloads import Workload
 
-class Net:
+
+class Net(Workload):
     validation_size = 8
 
     def model(self):
@@ -204,7 +206,7 @@ def test_a_step_that_is_stopped_without_its_image_ends_as_one_with_it(
         assert "bench: stopped by SIGTERM" in said
     else:
         assert (
-            f"stopped by SIGTERM after {moment.done} of 2 runs; everything measured is kept. `bench load"
+            f"stopped by SIGTERM after {moment.done} of 2 runs; everything measured is kept. Run `bench load"
             in said
         )
     assert (outcome and outcome["status"]) == moment.status

@@ -45,6 +45,27 @@ def oci() -> Path:
     return build("oci", "--any-code")
 
 
+@pytest.fixture(scope="module")
+def site() -> Path:
+    """An image over a base that already has torch 2.11 and numpy 2.3, and no torchvision. A folder, as Apptainer's
+    sandboxes are."""
+    return build("site", "--any-code")
+
+
+OF_THE_BASE = """
+import numpy, torch
+for package in (torch, numpy):
+    place = "scalebench" if "/opt/scalebench" in package.__file__ else "the base"
+    print(package.__name__, package.__version__.split("+")[0], "of", place)
+"""
+
+OWN = """
+import json, pathlib
+print(json.dumps([path.name for path in pathlib.Path("/opt/scalebench/.venv/lib").glob("python3*/site-packages/*")]))
+"""
+"""The folders of the image's own environment."""
+
+
 class Shell:
     """Run lines on the cluster that use an image with its own code."""
 
@@ -74,6 +95,7 @@ def test_an_image_says_what_it_was_made_from(sif: Path, oci: Path, shell: Shell)
         assert labels["org.opencontainers.image.version"] == project["version"]
         assert re.fullmatch(r"[0-9a-f]{40}(-dirty)?|unknown", labels["org.opencontainers.image.revision"])
         assert labels["scalebench.lock.sha256"] == hashlib.sha256((ROOT / "uv.lock").read_bytes()).hexdigest()
+        assert labels["scalebench.torch"] == "locked"
 
 
 def _labels(shell: Shell, image: Path) -> Any:
@@ -103,7 +125,7 @@ def test_help_shows_three_ways_to_run(sif: Path, shell: Shell) -> None:
     shown = shell(f"apptainer run-help {inside(sif)}")
     assert "apptainer run --nv bench.sif suite" in shown
     assert "srun --gpus 8 apptainer exec --nv bench.sif bench suite" in shown
-    script = next(line for line in shown.splitlines() if "bench.sif script" in line).replace("> job.sh", "")
+    script = next(line for line in shown.splitlines() if "bench.sif batch" in line).replace("> job.sh", "")
     assert shell(script.replace("bench.sif", inside(sif))).startswith("#!/bin/bash\n")
 
 
@@ -143,3 +165,26 @@ def test_the_oci_image_runs_suites_and_is_not_root(oci: Path, shell: Shell) -> N
     assert shell(f"apptainer exec {inside(oci)} bench --version").startswith("bench, version ")
     config = json.loads(Path(f"{oci}.json").read_text())["OCIv1"]["config"]
     assert (config["User"], config["Entrypoint"]) == ("bench", ["bench"])
+
+
+def test_an_image_over_a_base_with_torch_leaves_that_torch_as_it_is(site: Path, shell: Shell) -> None:
+    assert _labels(shell, site)["scalebench.torch"] == "base"
+    shown = shell(f"apptainer exec {inside(site)} python -c {shlex.quote(OF_THE_BASE)}").splitlines()
+    assert shown == ["torch 2.11.0 of the base", "numpy 2.3.5 of the base"]
+    own = json.loads(shell(f"apptainer exec {inside(site)} python -I -S -c {shlex.quote(OWN)}"))
+    assert {"bench", "duckdb", "altair"} <= set(own)
+    assert not {name for name in own if name.startswith(("torch", "triton", "nvidia_c", "numpy"))}
+
+
+def test_a_suite_runs_on_the_torch_of_the_base(site: Path, shell: Shell) -> None:
+    bench = f"apptainer exec --bind /results {inside(site)} bench"
+    shell(f"{bench} suite smoke --quick --repeats 1 --results /results/site")
+    counted = shell(
+        f"{bench} sql --results /results/site --format json "
+        "'SELECT status, count(*) AS runs, any_value(fingerprint ->> $$torch$$) AS torch "
+        "FROM runs GROUP BY status'"
+    )
+    (row,) = json.loads(counted)
+    assert row["status"] == "ok"
+    assert row["runs"] > 5
+    assert row["torch"].startswith("2.11.0")

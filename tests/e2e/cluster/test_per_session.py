@@ -11,7 +11,7 @@ import duckdb
 from polars.testing import assert_frame_equal
 
 from analysis.loading.load import load
-from tests.e2e.cluster.test_script import Folder, Job
+from tests.e2e.cluster.test_batch_job import Folder, Job
 from tests.factory import Case, make_session
 
 TABLES = {"sessions", "run_summary", "coverage", "scaling", "efficiency_loss"}

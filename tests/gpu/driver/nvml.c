@@ -186,6 +186,13 @@ enum result nvmlDeviceGetName(gpu of, char *text, unsigned bytes) {
     return result;
 }
 
+enum result nvmlDeviceGetCudaComputeCapability(gpu of, int *major, int *minor) {
+    (void)of;
+    int capability = (int)setting("STANDIN_CAPABILITY", 80); /* as in cudart.c */
+    *major = capability / 10, *minor = capability % 10;
+    return SUCCESS;
+}
+
 /* --- readings --- */
 
 enum result nvmlDeviceGetMemoryInfo(gpu of, u64 memory[3]) {

@@ -10,4 +10,5 @@ from multiprocessing.connection import Connection
 
 def main(answer: Connection, _question: str) -> None:
     objects = [len(gc.get_objects(generation)) for generation in range(3)]
-    answer.send_bytes(json.dumps({"torch": "torch" in sys.modules, "objects": objects}).encode())
+    loaded = [name for name in ("torch", "torch._dynamo", "bench.train.loop") if name in sys.modules]
+    answer.send_bytes(json.dumps({"loaded": loaded, "objects": objects}).encode())

@@ -35,7 +35,7 @@ def _rank_with_a_worker(ready: Connection) -> None:
 
 
 def _group(folder: Path) -> RankGroup:
-    part: Any = SimpleNamespace(run=SimpleNamespace(runs_a_script=False, run_id="ddp.1x2.r0"))
+    part: Any = SimpleNamespace(run=SimpleNamespace(runs_a_command=False, run_id="ddp.1x2.r0"))
     nothing: Any = None
     return RankGroup(part, nothing, nothing, folder, folder)
 

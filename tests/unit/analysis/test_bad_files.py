@@ -56,6 +56,16 @@ def _set_json(name, **values):
     return lambda folder: write_json(folder / name, json.loads((folder / name).read_text()) | values)
 
 
+def _older(folder):
+    """Keys and a table that this version does not know."""
+    for name in ("session.json", RUN):
+        _set_json(name, unknown={"a": [1]})(folder)
+    run = json.loads((folder / RUN).read_text())
+    for part in ("spec", "outcome"):
+        _set_json(RUN, **{part: run[part] | {"unknown": 1}})(folder)
+    shutil.copy(folder / STEPS, folder / "ddp.1x2.r0/profile_replays.node0.parquet")
+
+
 def _not_finalised(folder):
     outcome = json.loads((folder / RUN).read_text())["outcome"]
     _set_json(RUN, outcome=outcome | {"finalised": False})(folder)
@@ -90,9 +100,20 @@ def _lead_to_itself(name):
     return damage
 
 
-def _pipe(folder):
-    (folder / RUN).unlink()
-    os.mkfifo(folder / RUN)
+def _lead_to_a_device(name):
+    def damage(folder):
+        (folder / name).unlink()
+        (folder / name).symlink_to("/dev/zero")
+
+    return damage
+
+
+def _pipe_for(name):
+    def damage(folder):
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+
+    return damage
 
 
 def _grow(folder):
@@ -138,9 +159,10 @@ DAMAGED = {
     ),
     "name-not-ours": (
         lambda folder: pq.write_table(pa.table({"x": [1]}), folder / "ddp.1x2.r0/notes.parquet"),
-        {"ddp.1x2.r0/notes.parquet": "its name is not that of a table"},
+        {},
         WHOLE,
     ),
+    "of-an-older-version": (_older, {}, WHOLE),
     "newer-parquet": (
         _rewrite(lambda t: t.replace_schema_metadata({"schema_version": "2"})),
         {STEPS: NEWER},
@@ -221,11 +243,18 @@ DAMAGED = {
         {"session.json": SELF, ".": NO_SESSION},
         NOTHING,
     ),
-    "run-json-leads-to-itself": (_lead_to_itself(RUN), {RUN: SELF, "ddp.1x2.r0": NO_RUN}, WITHOUT_RUN),
+    "run-json-leads-to-itself": (_lead_to_itself(RUN), {RUN: SELF}, WITHOUT_RUN),
     "steps-lead-to-themselves": (_lead_to_itself(STEPS), {STEPS: SELF}, WITHOUT_STEPS),
     # A folder that cannot be entered is none.
     "attempt-leads-to-itself": (_lead_to_itself("ddp.1x2.r0/attempt0"), {}, WHOLE),
-    "pipe": (_pipe, {RUN: "not a regular file: remove it", "ddp.1x2.r0": NO_RUN}, WITHOUT_RUN),
+    "pipe": (_pipe_for(RUN), {RUN: "not a regular file: remove it"}, WITHOUT_RUN),
+    "steps-are-a-pipe": (_pipe_for(STEPS), {STEPS: "not a regular file: remove it"}, WITHOUT_STEPS),
+    "steps-lead-to-a-device": (_lead_to_a_device(STEPS), {STEPS: OUTSIDE}, WITHOUT_STEPS),
+    "session-json-leads-to-a-device": (
+        _lead_to_a_device("session.json"),
+        {"session.json": OUTSIDE, ".": NO_SESSION},
+        NOTHING,
+    ),
     "grows-without-end": (_grow, {STEPS: "declares 3,000,000 rows in "}, WITHOUT_STEPS),
     "fills-the-memory": (_fill_memory, {STEPS: "column kind holds 5,0"}, WITHOUT_STEPS),
 }

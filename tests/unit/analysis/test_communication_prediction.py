@@ -63,7 +63,7 @@ def test_planted_latency_and_bandwidth_are_found_for_every_operation_and_world(a
         assert row["latency_s"] == pytest.approx(steps * STEP_LATENCY_S, rel=1e-5)
         assert row["bus_bytes_per_s"] == pytest.approx(BANDWIDTH, rel=1e-5)
         assert row["relative_error"] < 1e-5
-        assert (row["points"], row["smallest_message_bytes"], row["largest_message_bytes"]) == (4, 1e3, 1e6)
+        assert row["points"] == 4
         assert (row["nodes"], row["ranks_per_node"]) == (
             max(1, row["world_size"] // 8),
             min(8, row["world_size"]),

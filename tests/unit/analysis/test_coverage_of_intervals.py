@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.coverage import (
-    NOISES,
     PROCESSES,
     SESSIONS,
     STEPS,
     TRUTHS,
-    jointly,
     over_repeats,
     over_rounds,
     over_steps,
@@ -67,9 +65,3 @@ def test_under_drift_intervals_within_rounds_hold_the_truth_in_a_random_order_an
     (cell,) = over_rounds(fixed, [3], 300, np.random.default_rng(1))
     assert _percents(cell)[0] < 75
     assert _percents(cell)[3] < -2
-
-
-def test_joint_intervals_hold_at_all_sizes_also_where_one_is_far_noisier():
-    for noises in NOISES.values():
-        (cell,) = jointly(noises, [3], 300, np.random.default_rng(1))
-        assert _percents(cell)[0] >= 90

@@ -64,7 +64,7 @@ def test_a_derived_table_comes_after_those_that_it_reads():
 def test_a_macro_says_what_it_gives_and_defines_itself(name):
     text = schema.text(name)
     assert text.startswith("-- One row per " if "AS TABLE" in text else "-- ")
-    assert re.findall(r"CREATE OR REPLACE MACRO (\w+)", text) == [name]
+    assert re.findall(r'CREATE OR REPLACE MACRO "?(\w+)', text) == [name]
     assert max(map(len, text.splitlines())) <= 120
 
 

@@ -20,7 +20,7 @@ from analysis.loading.scan import discover
 from tests.planted import Planted, Step, plant
 from tests.unit.analysis.conftest import fetch, take_in
 
-TERMS = ("data", "imbalance", "idle", "communication", "clocks", "work", "remainder")
+TERMS = ("data", "imbalance", "communication", "clocks", "work", "remainder")
 ALONE = Step(computation=400, data=12)
 """The step of one rank, of a batch of which each of two ranks gets half."""
 CLOCK, LOWER_CLOCK = 1_980.0, 1_584.0
@@ -28,7 +28,7 @@ CAUSES = ("data", "imbalance", "communication", "clocks", "work")
 CHOICES = [choice for count in (0, 1, 2) for choice in itertools.combinations(CAUSES, count)]
 
 
-def _pair(causes: tuple[str, ...], idle: float = 0.0) -> Step:
+def _pair(causes: tuple[str, ...]) -> Step:
     """The step of each of two ranks with these causes."""
     at_full_clock = 200 + (20 if "work" in causes else 0)
     return Step(
@@ -36,7 +36,6 @@ def _pair(causes: tuple[str, ...], idle: float = 0.0) -> Step:
         data_of_all=6,
         data=30 if "data" in causes else 0,
         imbalance=25 if "imbalance" in causes else 0,
-        idle=idle,
         communication=40 if "communication" in causes else 0,
     )
 
@@ -66,10 +65,6 @@ OTHERS = {
     "rounds": Planted(steps=REPEATS),
     "fsdp": Planted(steps={1: ALONE, 2: _pair(CAUSES)}, strategy="fsdp"),
     "fsdp_profiled": Planted(steps={1: ALONE, 2: _pair(CAUSES)}, strategy="fsdp", profiled="all"),
-    "pipeline": Planted(steps={1: ALONE, 2: _pair(("imbalance",), idle=50)}, strategy="pp"),
-    "pipeline_profiled": Planted(
-        steps={1: ALONE, 2: _pair(("imbalance", "communication"), idle=50)}, strategy="pp", profiled="all"
-    ),
     "of_no_known_waits": Planted(steps={1: ALONE, 2: _pair(CAUSES)}, strategy="mesh", profiled="all"),
     "one_side_profiled": Planted(steps={1: ALONE, 2: _pair(CAUSES)}, profiled=frozenset({2})),
     "two_to_four": Planted(
@@ -132,19 +127,17 @@ def _shares(rows: list[dict[str, Any]], case_name: str) -> dict[str, float | Non
 
 
 def _expected(lost_ms: Mapping[str, float | None], step_ms: float) -> Any:
-    """`idle` is unknown unless given: most cases have no pipeline."""
     return {
-        term: None if ms is None else pytest.approx(ms / step_ms, abs=1e-6)
-        for term, ms in ({"idle": None} | dict(lost_ms)).items()
+        term: None if ms is None else pytest.approx(ms / step_ms, abs=1e-6) for term, ms in lost_ms.items()
     }
 
 
-def test_every_case_has_its_seven_terms_and_they_add_up(rows):
+def test_every_case_has_its_six_terms_and_they_add_up(rows):
     cases = {row["case_name"] for row in rows}
     assert len(cases) == 2 * len(CHOICES) + len(OTHERS)
     for case in cases:
         terms = _of(rows, case)
-        assert [row["term_order"] for row in terms.values()] == [1, 2, 3, 4, 5, 6, 7]
+        assert [row["term_order"] for row in terms.values()] == [1, 2, 3, 4, 5, 6]
         (efficiency,) = {row["of_scaling"] for row in terms.values()}
         assert terms["data"]["efficiency"] == efficiency
         shares = [row["share"] for row in terms.values() if row["share"] is not None]
@@ -159,7 +152,7 @@ def test_a_planted_cause_is_found_with_its_size_and_no_other(rows, known_by, cau
     lost = {**_lost_ms(causes), "remainder": 0.0}
     shares = {term: row["share"] for term, row in terms.items()}
     assert shares == _expected(lost, _pair(causes).total)
-    lost_ms = {term: row["lost_ms"] for term, row in terms.items() if term != "idle"}
+    lost_ms = {term: row["lost_ms"] for term, row in terms.items()}
     assert lost_ms == pytest.approx(lost, abs=1e-5)
 
 
@@ -219,22 +212,6 @@ def test_profiled_fsdp_knows_what_ddp_does(rows):
     assert _shares(rows, "fsdp_profiled") == _expected(lost, _pair(CAUSES).total)
 
 
-def test_the_wait_of_stages_is_known_in_every_step(rows):
-    """The baseline is one rank without a pipeline, which waits for no stage."""
-    step = _pair(("imbalance",), idle=50)
-    unknown = dict.fromkeys(("data", "imbalance", "communication", "clocks", "work"))
-    expected = {**unknown, "idle": 50, "remainder": step.total - 50 - 206}
-    assert _shares(rows, "pipeline") == _expected(expected, step.total)
-    lost = _lost_ms(("imbalance", "communication")) | {
-        "data": None,
-        "idle": 50,
-        "clocks": None,
-        "remainder": 0.0,
-    }
-    step = _pair(("imbalance", "communication"), idle=50)
-    assert _shares(rows, "pipeline_profiled") == _expected(lost, step.total)
-
-
 def test_where_a_strategys_waits_are_not_known_its_data_is_in_the_remainder(rows):
     shares = _shares(rows, "of_no_known_waits")
     lost = _lost_ms(CAUSES)
@@ -270,7 +247,6 @@ def test_without_one_rank_nothing_is_estimated(rows):
     shares = _shares(rows, "two_to_four_measured")
     assert [term for term, share in shares.items() if share is None] == [
         "imbalance",
-        "idle",
         "communication",
         "clocks",
         "work",
@@ -316,6 +292,6 @@ def test_of_a_training_measured_elsewhere_nothing_but_the_remainder_is_known(res
     )
     assert done.exit_code == 0, done.output
     rows = read_back()("FROM efficiency_loss ORDER BY workers, term_order")
-    assert [row["workers"] for row in rows] == [4] * 7 + [8] * 7
+    assert [row["workers"] for row in rows] == [4] * 6 + [8] * 6
     for row in rows:
         assert row["share"] == (pytest.approx(1 - row["efficiency"]) if row["term"] == "remainder" else None)

@@ -206,32 +206,3 @@ def test_gustafson_has_the_interval_of_the_scaled_speedup_upside_down(ask):
     assert row["gustafson_lo"] == pytest.approx((4 - row["speedup_hi"]) / 3)
     assert row["gustafson_lo"] < row["gustafson"] < row["gustafson_hi"]
     assert row["gustafson_hi"] == pytest.approx((4 - row["speedup_lo"]) / 3)
-
-
-SIZES = {1: [10.0, 10.2, 10.1], 2: [5.0, 5.2, 5.15], 4: [2.6, 2.5, 2.7], 8: [1.5, 1.45, 1.6]}
-
-
-@measured(Case(name="ddp", step_ms=SIZES))
-def test_joint_intervals_are_the_wider_of_pooled_and_own_ones(ask):
-    found = ask("FROM joint_intervals ORDER BY workers")
-    own = {row["workers"]: row for row in ask("FROM scaling")}
-    variances = [np.var(np.log(SIZES[n]) - np.log(SIZES[1]), ddof=1) for n in (2, 4, 8)]
-    df = 4 * 6 / (3 + 3)
-    pooled = stats.t.isf((1 - 0.95 ** (1 / 3)) / 2, df) * np.sqrt(np.mean(variances) / 3)
-    for row, workers in zip(found, (2, 4, 8), strict=True):
-        single = np.log(own[workers]["speedup_hi"] / own[workers]["speedup"])
-        assert (row["workers"], row["sizes"], row["rounds"]) == (workers, 3, 3)
-        assert np.log(row["speedup_hi"] / row["speedup"]) == pytest.approx(max(single, pooled), rel=1e-6)
-        assert row["efficiency_lo"] == pytest.approx(row["speedup_lo"] / workers)
-    assert len({np.log(row["speedup_hi"] / row["speedup"]) for row in found}) > 1
-
-
-@measured(
-    Case(name="pair", step_ms={1: SIZES[1], 2: SIZES[2]}), Case(name="apart", step_ms=SIZES, rounds=False)
-)
-def test_one_size_has_the_interval_of_scaling_and_without_rounds_there_is_none(ask):
-    (row,) = ask("FROM joint_intervals")
-    (single,) = ask("FROM scaling WHERE case_name = 'pair' AND workers = 2")
-    assert (row["speedup_lo"], row["speedup_hi"]) == pytest.approx(
-        (single["speedup_lo"], single["speedup_hi"]), rel=1e-9
-    )

@@ -14,6 +14,7 @@ import pytest
 from analysis.database import connections, schema
 from analysis.errors import AnalysisError
 from analysis.loading.load import LoadReport, load
+from bench.records.run_spec import RunSpec, in_present_words, settings_digest
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import ask
 
@@ -177,6 +178,80 @@ def test_other_folders_and_files_are_none_of_our_business(a_copy):
     (a_copy / "README").write_text("x")
     report = load(a_copy)
     assert (report.sessions, report.unchanged_sessions, report.problems) == (0, 12, ())
+
+
+def test_what_only_an_earlier_version_stored_is_ignored(tmp_path):
+    session = make_session(tmp_path, [CASE], session_id="old")
+    run = session / "ddp.1x2.r0"
+    stored = json.loads((run / "run.json").read_text())
+    spec = stored["spec"] | {
+        "data": stored["spec"]["data"] | {"source": "./mine.py:loader", "source_options": {"files": 3}},
+        "train": stored["spec"]["train"] | {"optimizer": "./mine.py:make", "unknown": 1},
+        "unknown": 1,
+    }
+    change(run / "run.json", spec=spec, outcome=stored["outcome"] | {"sharding": "loader", "unknown": 1})
+    for table in ("named_losses", "pipeline_steps"):
+        shutil.copy(run / "steps.node0.parquet", run / f"{table}.node0.parquet")
+    report = load(tmp_path)
+    assert (report.runs, report.problems) == (4, ())
+    assert RunSpec.from_json(spec).train.optimizer == "./mine.py:make"
+    query = (
+        "SELECT status, config->>'$.data.source_options.files' AS files FROM runs WHERE run_id = 'ddp.1x2.r0'"
+    )
+    assert ask(tmp_path, query) == [{"status": "ok", "files": "3"}]
+
+
+def test_keys_and_words_of_an_earlier_version_are_no_other_settings(tmp_path):
+    case = Case(name="mesh", strategy="mesh", step_ms={2: 11.0}, repeats=1)
+    for session_id in ("old", "new"):
+        session = make_session(tmp_path, [case], session_id=session_id)
+        (path,) = session.glob("*/run.json")
+        stored = json.loads(path.read_text())
+        spec = stored["spec"] | {
+            "workload": "transformer_lm",
+            "workload_options": {"layers": 2},
+            "strategy_options": {"tp": 2},
+        }
+        if session_id == "old":
+            spec["data"] = spec["data"] | {"source_options": {}}
+            spec["workload_options"] |= {"experts": None, "experts_per_token": 2, "balance": 0.01}
+            spec["strategy_options"] |= {
+                "pp": 1,
+                "ep": 1,
+                "cp": 1,
+                "schedule": "1f1b",
+                "stages_per_rank": None,
+                "async_tp": False,
+            }
+        change(path, spec=spec, fingerprint=stored["fingerprint"] | {"settings": settings_digest(spec)})
+    load(tmp_path)
+    alike = "SELECT count(DISTINCT fingerprint->>'settings') = 1 AS alike FROM runs"
+    assert ask(tmp_path, alike) == [{"alike": True}]
+    assert ask(tmp_path, "SELECT settings FROM compare_settings('old', 'new')") == [{"settings": None}]
+
+
+def test_the_case_of_a_command_has_one_name_in_sessions_of_every_version(tmp_path):
+    options = {"command": ["python", "train.py"], "script": None}
+    for session_id, word in (("old", "script"), ("new", "command")):
+        cases = [
+            Case(name=name, workload="command", options=options, strategy=word, step_ms={1: 4.0}, repeats=2)
+            for name in (word, f"{word}~threads=2")
+        ]
+        other = Case(name="script~2", step_ms={1: 4.0}, repeats=2)
+        make_session(tmp_path, [*cases, other], session_id=session_id)
+    assert load(tmp_path).problems == ()
+    wanted = {"names": ["command", "command~threads=2", "script~2"]}
+    for table in ("runs", "planned_runs", "scaling"):
+        query = f"SELECT list_sort(list(DISTINCT case_name)) AS names FROM {table} GROUP BY session_id"
+        assert ask(tmp_path, query) == [wanted, wanted], table
+    query = "SELECT count(*) AS compared FROM compare('old', 'new') WHERE case_name = 'command'"
+    assert ask(tmp_path, query) == [{"compared": 1}]
+
+
+def test_an_option_that_is_gone_still_tells_settings_apart():
+    old = {"strategy": "mesh", "strategy_options": {"pp": 2, "cp": 1}, "data": {"source_options": {}}}
+    assert in_present_words(old) == {"strategy": "mesh", "strategy_options": {"pp": 2}, "data": {}}
+    assert in_present_words({"strategy": "script"}) == {"strategy": "command"}
 
 
 def test_a_results_folder_that_is_not_there_is_said_to_be_missing(tmp_path):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from bench.cli._output import tell_unloaded
 from bench.cli.load import command
 from bench.common.errors import InputError
 from tests.factory import Case, make_session
@@ -61,3 +63,25 @@ def test_a_session_in_place_of_the_results_folder_is_refused_and_left_as_it_is(r
     ):
         CliRunner().invoke(command, [str(folder)], standalone_mode=False, catch_exceptions=False)
     assert sorted(folder.rglob("*")) == before
+
+
+def test_an_archive_in_place_of_sessions_is_named_with_the_command_that_unpacks_it(tmp_path):
+    (tmp_path / "A.tar.gz").touch()
+    done = CliRunner().invoke(command, [str(tmp_path)], standalone_mode=False)
+    unpack = f"`tar -xzf {tmp_path}/A.tar.gz -C {tmp_path}`"
+    assert f"\n{tmp_path}/A.tar.gz is an archive: unpack it with {unpack}, then load again\n" in done.output
+    make_session(tmp_path, [CASE], session_id="A")
+    assert "is an archive" not in CliRunner().invoke(command, [str(tmp_path)], standalone_mode=False).output
+
+
+def test_a_query_names_sessions_that_are_newer_than_the_database(results, capsys):
+    make_session(results, [CASE], session_id="old")
+    CliRunner().invoke(command, [str(results)], standalone_mode=False)
+    tell_unloaded(results)
+    assert capsys.readouterr().err == ""
+    head = make_session(results, [CASE], session_id="stopped") / "session.json"
+    loaded_ns = (results / "results.duckdb").stat().st_mtime_ns
+    os.utime(head, ns=(loaded_ns + 1, loaded_ns + 1))
+    tell_unloaded(results)
+    load = f"`bench load {results}`"
+    assert capsys.readouterr().err == f"bench: stopped is newer than the database: run {load} first\n"

@@ -108,8 +108,6 @@ def test_of_steps_with_the_same_difference_the_first_is_named(row):
 def test_what_follows_the_first_twenty_steps_is_told_and_not_judged(row):
     assert row["verdict"] == "same"
     assert row["final_loss_relative_difference"] == pytest.approx(0.5)
-    measured = LOSSES[2:]
-    assert row["mean_loss_relative_difference"] == pytest.approx(0.5 * LOSSES[31] / measured.sum())
 
 
 def _of_precision(precision, within, beyond):
@@ -173,20 +171,6 @@ def test_a_model_that_couples_examples_has_its_difference_and_no_verdict(row):
 def test_where_coupling_was_not_recorded_only_equal_losses_have_a_verdict(row, verdict):
     assert row["verdict"] == verdict
     assert (row["reason"] is None) == (verdict == "same")
-
-
-@pytest.mark.parametrize(
-    ("ask", "verdict"),
-    [
-        (training(_case(outcome={"sharding": sharding}), losses={TWO: _scaled((4, factor))}), verdict)
-        for sharding in ("loader", "round_robin")
-        for factor, verdict in [(1.0, "same"), (0.9, None), (np.nan, None)]
-    ],
-    indirect=["ask"],
-)  # fmt: skip
-def test_a_loader_may_give_other_examples_at_another_size(row, verdict):
-    assert row["verdict"] == verdict
-    assert (row["reason"] or "").startswith("the loader may give other examples") == (verdict is None)
 
 
 @trained(_case(outcome={"examples_per_step": 60.5}), losses={TWO: _scaled((4, 0.9))})

@@ -54,7 +54,7 @@ def test_what_may_as_well_be_nothing_is_only_perhaps_and_what_is_nothing_is_not_
 
 def test_a_mesh_has_its_exposed_communication_by_dimension():
     rows = terms(communication=0.25, remainder=0.15)
-    shares = {"dp_shard": 0.08, "tp": 0.2, "pp": 0.004}
+    shares = {"dp_shard": 0.08, "tp": 0.2, "dp_replicate": 0.004}
     ends = {"exposed_share_lo": None, "exposed_share_hi": None}
     by_group = [KEYS | ends | {"dimension": name, "exposed_share": share} for name, share in shares.items()]
     by_group[1] |= {"exposed_share_lo": 0.18, "exposed_share_hi": 0.22}

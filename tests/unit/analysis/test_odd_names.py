@@ -19,11 +19,10 @@ ODD_NAMES = (
     "a\\b[c", "\\lead", "\\le*ad", "a[b]c", "a?", "*", "**", "[a]\\", "a\\", "a{b,c}", "a'b", "a\nb", "é",
 )  # fmt: skip
 NO_TEXT = {
-    "run": "ddp.1x1.r0",
-    "json": "ddp.1x1.r0/run.json",
-    "steps": "ddp.1x1.r0/steps.node0.parquet",
+    "run": ("ddp.1x1.r0", "\udcff"),
+    "steps": ("ddp.1x1.r0/steps.node0.parquet", "steps.node\udcff.parquet"),
 }
-"""Session -> the path below its folder whose last part is renamed to the byte ff and `.parquet`."""
+"""Session -> a path below its folder, and the new name of its last part, with the byte ff."""
 
 
 def rename_run(folder, name):
@@ -48,9 +47,9 @@ def loaded(empty, tmp_path_factory):
     folder = make_session(results, [many], session_id="odd")
     for repeat, name in enumerate(ODD_NAMES):
         rename_run(folder / f"ddp.1x1.r{repeat}", name)
-    for session_id, name in NO_TEXT.items():
+    for session_id, (name, new) in NO_TEXT.items():
         path = results / session_id / name
-        path.rename(path.with_name("\udcff.parquet"))
+        path.rename(path.with_name(new))
     (results / "itself").rename(results / "\udcff")
     report = load(results)
     rows = ask(results, "SELECT session_id, run_id FROM steps")
@@ -71,12 +70,13 @@ def test_folders_of_odd_names_are_loaded_with_all_others(loaded):
 @pytest.mark.parametrize("session", NO_TEXT)
 def test_a_name_that_is_no_text_is_named_and_does_not_lose_the_others(loaded, session):
     named = [path for path, reason in loaded.problems.items() if "not valid UTF-8" in reason]
-    folder = f"{session}/{NO_TEXT[session]}".rpartition("/")[0]
-    assert [path for path in named if path.startswith(f"{session}/")] == [f"{folder}/\\xff.parquet"]
+    old, new = NO_TEXT[session]
+    path = f"{session}/{old.rpartition('/')[0]}".rstrip("/") + "/" + new.replace("\udcff", "\\xff")
+    assert [name for name in named if name.startswith(f"{session}/")] == [path]
     assert loaded.rows["good", "ddp.1x1.r0"] == 12
 
 
 def test_a_session_folder_whose_name_is_no_text_is_named(loaded):
     assert loaded.problems["\\xff"] == "its name is not valid UTF-8: rename it"
-    assert (loaded.again.sessions, loaded.again.unchanged_sessions) == (0, 6)
+    assert (loaded.again.sessions, loaded.again.unchanged_sessions) == (0, 5)
     assert not [session for session, _run in loaded.rows if session in ("itself", "\\xff")]

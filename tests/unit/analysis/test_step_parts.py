@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from tests.factory import Case, make_session
-from tests.pipeline_rows import add_pipeline_steps
 from tests.planted import Planted, Step, plant, set_clocks
 from tests.profile_rows import add_profile
 from tests.rewriting import rewrite_steps
 from tests.unit.analysis.conftest import Ask, asks, measured
 
-PARTS = ("data_ms", "imbalance_ms", "idle_ms", "communication_ms", "computation_ms", "other_ms")
+PARTS = ("data_ms", "imbalance_ms", "communication_ms", "computation_ms", "other_ms")
 ALONE = Step(computation=400)
 """Forward 144, backward 216, optimizer 40."""
 PAIR = Step(computation=200)
@@ -31,7 +30,7 @@ def _parts(ask: Ask, workers: int) -> dict[str, float | None]:
 
 
 def _parts_are(**ms: float) -> Any:
-    expected = dict.fromkeys(("data", "imbalance", "idle", "communication", "computation", "other"), 0.0) | ms
+    expected = dict.fromkeys(("data", "imbalance", "communication", "computation", "other"), 0.0) | ms
     return pytest.approx(expected, abs=1e-6)
 
 
@@ -130,7 +129,7 @@ def test_a_rank_that_is_slow_without_operators_is_found_by_its_forward(ask):
 @ranks([[10, 72, 178, 20], [30, 72, 158, 20]], strategy="fsdp")
 def test_fsdp_without_profiled_steps_knows_its_data_alone(ask):
     unknown = dict.fromkeys(("imbalance", "communication", "computation", "other"))
-    assert _parts(ask, 2) == {"data": 30, "idle": 0, **unknown}
+    assert _parts(ask, 2) == {"data": 30, **unknown}
     assert ask("SELECT rank_step_ms_mean, known_by FROM step_parts WHERE workers = 2") == [
         {"rank_step_ms_mean": 280, "known_by": None}
     ]
@@ -186,7 +185,7 @@ def test_parts_of_noisy_steps_add_up_and_none_is_below_0(ask):
 
 GONE = (
     "24 of its 24 step rows are missing: a steps.nodeN.parquet is gone or was changed: put it back; or remove its "
-    "run's folder, and `bench suite --resume SESSION` measures that run again"
+    "run's folder and resume the session, which measures that run again"
 )
 
 
@@ -214,14 +213,3 @@ def test_runs_without_measured_steps_or_throughput_have_no_parts_and_no_terms_of
         ("broken", 1): "one rank", ("lost", 1): "one rank", ("nothing", 1): "one rank"
     }  # fmt: skip
     assert ask("FROM efficiency_loss") == []
-
-
-def test_a_ranks_wait_for_stages_is_taken_from_its_own_communication(results, read_back):
-    """Rank 0 communicates for 30 ms, of which it waits 10; rank 1 for 25 ms, of which it waits 20."""
-    case = Case(name="pp", strategy="pp", step_ms={2: 100.0}, repeats=1, accuracy=None)
-    folder = make_session(results, [case])
-    add_pipeline_steps(folder / "pp.1x2.r0", pipeline_ms=100.0, idle_share=(0.1, 0.2))
-    add_profile(folder, lambda spec, rank: (200.0, 0.0, (60.0, 50.0)[rank], (140.0, 150.0)[rank]), {})
-    (row,) = read_back()("FROM step_parts")
-    assert (row["known_by"], row["idle_ms"]) == ("profiled", 10.0)
-    assert row["communication_ms"] == pytest.approx(5.0)

@@ -234,7 +234,7 @@ def test_a_sentence_about_nothing_but_failures_says_so(sentence):
 
 
 def test_a_database_without_sessions_says_what_to_do(empty):
-    with pytest.raises(AnalysisError, match="there is no session yet: `bench run smoke` measures one"):
+    with pytest.raises(AnalysisError, match="there is no session yet: `bench suite smoke` measures one"):
         summary.show(empty)
     assert ask(empty, "FROM sessions") == []
 

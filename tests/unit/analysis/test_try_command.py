@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analysis.diagnosis.try_command import FLAGS, command
+from bench.cli.run import command as run
 from bench.cli.suite import command as suite
 
 KNOB = "--set cases.small.global_batch=256"
@@ -73,7 +74,9 @@ def test_a_flag_takes_no_other_option_with_it():
 
 def test_every_flag_of_the_command_is_known():
     names = [
-        {*option.opts, *option.secondary_opts} for option in suite.params if getattr(option, "is_flag", False)
+        {*option.opts, *option.secondary_opts}
+        for option in (*suite.params, *run.params)
+        if getattr(option, "is_flag", False)
     ]
     assert set().union(*names) - {"-h", "--help"} == FLAGS
 
@@ -144,8 +147,8 @@ def test_a_program_without_arguments_is_no_suite():
     assert command(session("run", "--", "python", "train.py"), "--repeats 5") is None
 
 
-def test_the_session_of_a_script_is_resumed_where_its_results_are():
+def test_the_session_of_a_command_is_resumed_where_its_results_are():
     script = session(
         "run", "--world", "1,2", "--results", "r", "--", "python", "t.py", "--results", "of_the_script"
     )
-    assert command(script, "--resume S") == "bench suite --results r --resume S"
+    assert command(script, "--resume S") == "bench run --results r --resume S"

@@ -100,12 +100,12 @@ def _alone(folder):
     """Rank 0 validates before steps 2 and 4, for 90 and 45 ms. Rank 1 has begun the step, and waits in it."""
     step_ms = np.array([[10, 10, 10, 10, 10, 10], [10, 10, 100, 10, 55, 10]])
     start_ms = np.array([[0, 10, 110, 120, 175, 185], [0, 10, 20, 120, 130, 185]])
-    _rewrite(folder / "script.1x2.r0" / "steps.node0.parquet", step_ms * MS, start_ms * MS)
+    _rewrite(folder / "command.1x2.r0" / "steps.node0.parquet", step_ms * MS, start_ms * MS)
 
 
 @asks(
     session_of(
-        case("script", strategy="script", steps=4, validate_every=2, validation_ms=9.0),
+        case("command", strategy="command", steps=4, validate_every=2, validation_ms=9.0),
         changed=_alone,
     )
 )

@@ -175,19 +175,6 @@ def test_caching_is_off_by_any_value_and_kernels_are_waited_for_by_none_of_0(fou
     ],
 )
 def test_an_option_of_several_cases_is_one_of_each_or_none(in_memory, name, options):
-    compared = [
-        {"case_name": case, "batch_key": "k", "batch": 1, "is_searched_pipeline": False}
-        for case in (name, "one")
-    ]
+    compared = [{"case_name": case, "batch_key": "k", "batch": 1} for case in (name, "one")]
     row = in_memory.execute("SELECT option_of_all($1, 'k', 1), batch_option_of($1, 1)", [compared]).fetchone()
     assert row == (options, options)
-
-
-def test_a_pipeline_with_a_given_batch_is_no_longer_searched(in_memory):
-    compared = [
-        {"case_name": case, "batch_key": "batch_per_rank", "batch": 4, "is_searched_pipeline": case == "pp"}
-        for case in ("pp", "ddp")
-    ]
-    assert in_memory.execute("SELECT batch_option_of($1, 2)", [compared]).fetchone() == (
-        "--set cases.pp.batch_per_rank=8 --set cases.pp.find_batch=false --set cases.ddp.batch_per_rank=8",
-    )

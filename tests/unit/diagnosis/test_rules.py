@@ -146,8 +146,8 @@ def test_the_repeats_that_are_advised_are_no_more_than_three_times_those_there_a
     assert (row["severity"], row["options"]) == ("warning", "--repeats 9")
     assert "from poor to superlinear" in row["evidence"]
     more = ask("SELECT repeats_needed FROM scaling WHERE workers = 2")[0]["repeats_needed"]
-    said = "not even 1,000 would be enough" if more is None else f"it would take about {more}"
-    assert f" (as the machine is now, {said})." in row["advice"]
+    assert more is None or more > 6
+    assert row["advice"].endswith("then take more repeats (on the machine as it is, they hardly help).")
 
 
 @measured(

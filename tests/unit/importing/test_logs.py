@@ -157,7 +157,7 @@ def test_a_crashed_log_among_whole_ones_is_an_error_and_no_gap(logs):
 
 def test_tables_come_one_at_a_time(logs):
     table = "GPUs  Time (s)\n1  2\n"
-    with pytest.raises(InputError, match="only logs, MLPerf's result files or nccl-tests"):
+    with pytest.raises(InputError, match="only logs or output of nccl-tests"):
         logs({"a.txt": table, "b.txt": table})
 
 

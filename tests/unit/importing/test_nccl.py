@@ -255,5 +255,5 @@ def test_options_that_would_change_nothing_are_refused(refusal):
 def test_other_formats_are_not_imported_beside_it(tmp_path):
     (tmp_path / "a.txt").write_text(TABLE)
     (tmp_path / "b.out").write_text("Total training time: 95 s\nGPUs: 4\n")
-    with pytest.raises(ValueError, match="2 files: only logs, MLPerf's result files or nccl-tests"):
+    with pytest.raises(ValueError, match="2 files: only logs or output of nccl-tests"):
         read_files(ImportRequest(files=(str(tmp_path / "a.txt"), str(tmp_path / "b.out")), suite="demo"))

@@ -193,8 +193,7 @@ def test_a_file_of_no_format_says_what_was_looked_for(refusal):
     assert refusal("Dear all,\nit took six minutes.\n", "t.txt") == (
         "t.txt: neither a CSV (first line case,scaling,world_size,repeat,seconds,examples), nor a table (a line of "
         "headings such as `GPUs  Time (s)`), nor a log (a line `Total training time: 362.45 s`), nor output "
-        "of nccl-tests (its JSON or its table), nor a published table (a .toml file), nor a trace of "
-        "torch.profiler, nor a Parquet file of operations; "
+        "of nccl-tests (its JSON or its table), nor a published table (a .toml file); "
         "choose one with --format"
     )
 

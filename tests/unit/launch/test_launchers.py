@@ -5,14 +5,12 @@ from __future__ import annotations
 import socket
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.common.errors import InputError
 from bench.launch import launchers
 from bench.launch.here import found_here, step_of
-from bench.launch.job_file import Job, job_file
 from bench.launch.launchers import AFTER_SLURM, BEFORE_SLURM, Launcher, Task
 from bench.launch.step import Step
 from tests.unit.slurm.test_step import TWO_BY_TWO, captured
@@ -167,29 +165,6 @@ def test_the_pods_of_a_job_have_its_name_in_their_key(monkeypatch: pytest.Monkey
     assert task(PYTORCH_JOB).key == worker
     monkeypatch.setattr(socket, "gethostname", lambda: "letters-master-0")
     assert task(PYTORCH_JOB).key != worker
-
-
-def test_the_pods_of_a_manifest_are_the_tasks_of_one_launch(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = job_file(
-        Job(
-            scheduler="k8s", command=("bench", "script"), suite_name="smoke", suite=("smoke",), session="July",
-            results="/results", folders=(), image="bench:1", device=None, nodes=2, gpus_per_node=None,
-            cpus_per_task=None, time_s=None, account=None, queue=None,
-        )
-    )  # fmt: skip
-    manifest = yaml.safe_load(text)
-    (replicated,) = manifest["spec"]["replicatedJobs"]
-    job = replicated["template"]["spec"]
-    (container,) = job["template"]["spec"]["containers"]
-    given = {one["name"]: one["value"] for one in container["env"]}
-    tasks = []
-    for index in range(job["completions"]):
-        # JobSet: <jobSet.name>-<spec.replicatedJob.name>-<job-index>-<pod-index>
-        host = f"{manifest['metadata']['name']}-{replicated['name']}-0-{index}"
-        monkeypatch.setattr(socket, "gethostname", lambda host=host: host)
-        tasks.append(task(given | {"JOB_COMPLETION_INDEX": str(index)}))
-    assert [(one.task, one.tasks) for one in tasks] == [(0, 2), (1, 2)]
-    assert len({one.key for one in tasks}) == 1
 
 
 def test_torchrun_on_two_machines_at_their_own_loopback_are_two_launches(

@@ -27,10 +27,9 @@ def of(nodes: list[dict[str, str]], spec: RunSpec = CPU, **said: object) -> dict
     return fingerprint(spec, nodes, said)
 
 
-def custom_files(workload: str = "spiral_mlp", strategy: str = "ddp", **train: Any) -> dict[str, str]:
+def custom_files(workload: str = "spiral_mlp", strategy: str = "ddp") -> dict[str, str]:
     """The keys of the user's files."""
-    train_spec = dataclasses.replace(CPU.train, **train)
-    found = of([{}], dataclasses.replace(CPU, workload=workload, strategy=strategy, train=train_spec))
+    found = of([{}], dataclasses.replace(CPU, workload=workload, strategy=strategy))
     return {key: value for key, value in found.items() if key.startswith("content of ")}
 
 
@@ -84,8 +83,6 @@ def test_settings_do_not_change_with_the_folder_of_a_users_own_part(part: str) -
         return settings(**{part: f"{folder}/mine.py:Mine", f"{part}_options": {"width": options}})
 
     assert at("/here") == at("/there/else")
-    here, there = ({"train": {"optimizer": f"{folder}/own.py:make"}} for folder in ("/here", "/there"))
-    assert settings(**here) == settings(**there) != settings()
     assert at("/here") != at("/here", options=2)
 
 
@@ -96,7 +93,6 @@ def test_a_users_own_file_is_known_by_its_content(tmp_path: Path) -> None:
     assert list(first) == ["content of my_model.py"]
     assert custom_files(f"{file}:Other") == custom_files(strategy=f"{file}:Mine") == first
     assert custom_files(f"{file}:TinyLm", f"{file}:Mine") == first
-    assert custom_files(optimizer=f"{file}:make") == custom_files(lr_schedule=f"{file}:rates") == first
     file.write_text("width = 16")
     assert custom_files(f"{file}:TinyLm") != first
     assert custom_files() == custom_files(f"{tmp_path}/gone.py:TinyLm") == {}
@@ -165,6 +161,6 @@ def test_a_command_whose_ranks_did_not_all_report_has_unknown_settings() -> None
     """The batch is among the settings, and only the probes count it: a run that failed is no other experiment."""
     command = dataclasses.replace(CPU, workload="command", workload_options={"script": "train.py"})
     assert command.world_size == 2
-    assert "settings" in of([{}], command, scripts={"0": {}, "1": {}})
-    assert "settings" not in of([{}], command, scripts={"0": {}})
+    assert "settings" in of([{}], command, commands={"0": {}, "1": {}})
+    assert "settings" not in of([{}], command, commands={"0": {}})
     assert "settings" not in of([{}], command)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from bench.machine.fingerprint import fingerprint
-from bench.machine.user_code import UserCode, merged, of_files, of_run
-from bench.machine.user_packages import packages
+from bench.machine.user_code import UserCode, of_files
 from tests.factory import Case, specs
 
 SPEC = specs(Case(name="ddp", step_ms={2: 10.0}), "s", "smoke", [])[0]
@@ -228,122 +223,4 @@ def test_modules_below_the_top_are_named_by_their_path(top: Path, tmp_path: Path
         "content of a/b.py": "3",
         "content of linked.py": "4",
         "content of ./my_model.py": "5",
-    }
-
-
-def install(folder: Path, package: str, version: str, group: str, entry: str) -> Path:
-    """The metadata of a package with one entry point, as an installer leaves them."""
-    information = folder / f"{package}-{version}.dist-info"
-    information.mkdir(parents=True)
-    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
-    (information / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
-    return information
-
-
-PARTS: list[tuple[str, dict[str, Any]]] = [
-    ("bench.workloads", {"workload": "mine"}),
-    ("bench.strategies", {"strategy": "mine"}),
-    ("bench.loaders", {"data": replace(SPEC.data, source="mine")}),
-    ("bench.optimizers", {"train": replace(SPEC.train, optimizer="mine")}),
-    ("bench.schedules", {"train": replace(SPEC.train, lr_schedule="mine")}),
-]
-
-
-@pytest.mark.parametrize(("group", "changes"), PARTS)
-def test_a_part_of_an_installed_package_has_its_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: str, changes: dict[str, Any]
-) -> None:
-    folder = tmp_path / "site-packages"
-    install(folder, "fine_nets", "1.5", group, "mine = fine_nets:Mine")
-    monkeypatch.syspath_prepend(folder)
-    found = fingerprint(
-        replace(SPEC, **changes),
-        [{}],
-        {"modules": {str(folder / "fine_nets.py"): "1"}},
-        of_run(replace(SPEC, **changes)),
-    )
-    assert {key: value for key, value in found.items() if " of " in key} == {"version of fine_nets": "1.5"}
-    assert "user_commit" not in found
-    assert packages(SPEC) == []
-
-
-def test_a_shipped_workloads_source_is_not_a_packages_loader_of_the_same_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(tmp_path, "nets", "2", "bench.loaders", "mnist = nets:load")
-    monkeypatch.syspath_prepend(tmp_path)
-    data = replace(SPEC.data, source="mnist")
-    assert packages(replace(SPEC, workload="mnist_cnn", data=data)) == []
-    assert [one.name for one in packages(replace(SPEC, workload="spiral_mlp", data=data))] == ["nets"]
-
-
-@pytest.mark.parametrize("metadata", ["Name: nets\n", "Version: 2\n", ""])
-def test_a_package_without_a_name_or_a_version_is_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metadata: str
-) -> None:
-    information = install(tmp_path, "nets", "2", "bench.optimizers", "mine = nets:make")
-    (information / "METADATA").write_text(metadata)
-    monkeypatch.syspath_prepend(tmp_path)
-    assert of_run(replace(SPEC, train=replace(SPEC.train, optimizer="mine"))) == []
-
-
-@pytest.mark.parametrize(
-    "url", ['{"url": 5, "dir_info": {"editable": true}}', "[" * 100_000, "5", '{"url": "file://["}', "{"]
-)
-def test_odd_metadata_of_an_installer_say_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
-) -> None:
-    folder = tmp_path / "site-packages"
-    information = install(folder, "nets", "2", "bench.optimizers", "mine = nets:make")
-    (information / "direct_url.json").write_text(url)
-    monkeypatch.syspath_prepend(folder)
-    codes = of_run(replace(SPEC, train=replace(SPEC.train, optimizer="mine")))
-    assert codes == [UserCode(version={"version of nets": "2"})]
-
-
-def test_of_several_repositories_each_commit_follows_its_own_name() -> None:
-    changed = {"user_repository": "nets", "user_commit": "b, changed"}
-    assert merged([changed, {}, changed]) == changed
-    assert merged([changed, {"user_repository": "nets", "user_commit": "a"}, {"user_repository": "new"}]) == {
-        "user_repository": "nets, nets, new",
-        "user_commit": "nets a, nets b changed",
-    }
-    assert merged([{"user_repository": "a"}, {"user_repository": "b"}]) == {"user_repository": "a, b"}
-
-
-def test_an_editable_install_has_its_repository_next_to_that_of_the_suites_file(
-    top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(top, tmp_path / "my nets")
-    (tmp_path / "my nets/parts.py").write_text("b = 2\n")
-    information = install(tmp_path / "site-packages", "nets", "2", "bench.optimizers", "mine = parts:make")
-    url = {"url": (tmp_path / "my nets").as_uri(), "dir_info": {"editable": True}}
-    (information / "direct_url.json").write_text(json.dumps(url))
-    monkeypatch.syspath_prepend(tmp_path / "site-packages")
-    named = f"{top}/train/my_model.py:Net"
-    spec = replace(SPEC, workload=named, train=replace(SPEC.train, optimizer="mine"))
-    modules = {str(top / "train/my_model.py"): "1", str(tmp_path / "my nets/parts.py"): "2", "/else.py": "3"}
-    assert merged(code.facts(modules) for code in of_run(spec)) == {
-        "user_repository": "my nets, project",
-        "user_commit": f"my nets {head(top)} changed, project {head(top)}",
-        "version of nets": "2",
-        "content of my_model.py": "1",
-        "content of parts.py": "2",
-    }
-
-
-def test_a_package_that_is_found_by_its_folder_is_known_by_it_once(
-    top: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(top, "nets", "2", "bench.loaders", "mine = parts:load")
-    monkeypatch.syspath_prepend(top)
-    spec = replace(SPEC, data=replace(SPEC.data, source="mine"))
-    package = {**found(top), "version of nets": "2"}
-    (code,) = of_run(spec)
-    assert code.facts({str(top / "parts.py"): "1"}) == {**package, "content of parts.py": "1"}
-    own = replace(SPEC.train, optimizer=f"{top}/train/my_model.py:make")
-    both = of_run(replace(spec, train=own))
-    assert merged(code.facts({str(top / "train/my_model.py"): "1"}) for code in both) == {
-        **package,
-        "content of my_model.py": "1",
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -17,6 +19,7 @@ from bench.measure.profile.collective_names import (
     op_of,
     with_groups,
 )
+from bench.measure.profile.intervals import union
 from bench.measure.profile.profiled_step import Event, OpProfile, compute_intervals, profile, windows
 
 
@@ -45,6 +48,34 @@ def test_a_collective_of_the_step_before_is_none_of_this_one_and_counts_to_the_e
     calls = [collective(90, 120), collective(190, 230)]
     assert profile((100, 200), [], calls).communication_ns == 10
     assert profile((50, 100), [], calls).communication_ns == 10
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_times_of_a_step_are_those_of_its_single_moments(seed):
+    draw = random.Random(seed)
+
+    def span(longest: int) -> tuple[int, int]:
+        begin = draw.randrange(200)
+        return begin, begin + draw.randrange(longest)
+
+    window = (40, 160)
+    compute = union(span(20) for _ in range(12))
+    calls = [collective(*span(30), draw.choice(("all_reduce", "broadcast"))) for _ in range(10)]
+    begun = [each for each in calls if window[0] <= each.begin_ns < window[1]]
+
+    def moments(spans: Iterable[tuple[int, int]]) -> set[int]:
+        return {moment for span in spans for moment in range(*span)} & set(range(*window))
+
+    def times(of: Sequence[Collective]) -> tuple[int, int]:
+        busy = moments((each.begin_ns, each.end_ns) for each in of)
+        return len(busy), len(busy - moments(compute))
+
+    step = profile(window, compute, calls)
+    assert (step.step_ns, step.compute_ns) == (120, len(moments(compute)))
+    assert (step.communication_ns, step.exposed_communication_ns) == times(begun)
+    assert {op: (each.time_ns, each.exposed_ns) for op, each in step.collectives.items()} == {
+        op: times([each for each in begun if each.op == op]) for op in {each.op for each in begun}
+    }
 
 
 def test_collectives_are_told_by_kind_and_one_of_unknown_size_makes_its_kind_unknown():
@@ -113,8 +144,9 @@ def test_on_a_gpu_only_its_kernels_compute():
         operator("aten::mm", 0, 100),
         operator("gemm", 20, 30, kind="kernel"),
         operator("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", 25, 60, kind="kernel"),
+        operator("void elementwise_kernel<4, ncclKernel_AllReduce>(int)", 70, 80, kind="kernel"),
     ]
-    assert compute_intervals(events) == [(20, 30)]
+    assert compute_intervals(events) == [(20, 30), (70, 80)]
 
 
 def test_gloo_is_named_and_sized_by_what_was_asked_of_it():

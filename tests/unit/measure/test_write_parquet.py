@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
+import pytest
 
 from bench.common.files import write_json
 from bench.measure import rank_tables, raw_rows, recorder, write_parquet
 from bench.measure.recorder import MEASURED, UNKNOWN, StepFile
+from tests.fuzz.limits import ends
 
 RUN = {"session_id": "s", "run_id": "r", "attempt": 0}
 
@@ -113,6 +118,58 @@ def test_a_damaged_raw_file_is_named_and_left(tmp_path: Path) -> None:
     (problem,) = raw_rows.finalise(tmp_path)
     assert "steps.rank0.raw: not a recorder file" in problem
     assert (folder / "steps.rank0.raw").exists()
+
+
+def _lead_outside(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to(path.parents[3] / "kept.txt")
+
+
+def _pipe(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+def _socket(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+@pytest.mark.parametrize("name", ["run.json", "steps.rank0.raw", "evals.raw", "steps.node0.parquet"])
+@pytest.mark.parametrize("make", [_lead_outside, _pipe, _socket])
+def test_links_and_pipes_next_to_raw_rows_are_named_and_not_opened(
+    make: Callable[[Path], None], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kept.txt").write_text("kept")
+    folder = tmp_path / "results" / "s1" / "r"
+    folder.mkdir(parents=True)
+    for rank in (0, 1):
+        raw_file(folder / f"steps.rank{rank}.raw", rank, 20)
+    write_json(folder / "run.json", {**RUN, "outcome": {"finalised": False}})
+    monkeypatch.chdir(folder)  # the path of a socket must be short
+    make(folder / name if make is not _socket else Path(name))
+    with ends():
+        (problem,) = raw_rows.finalise(tmp_path / "results")
+    assert (
+        problem
+        == f"{folder / name}: a link, a pipe or a device: remove it, so that raw step rows are converted"
+    )
+    assert (tmp_path / "kept.txt").read_text() == "kept"
+    assert (folder / "steps.rank1.raw").exists()
+
+
+@pytest.mark.parametrize("task", ["0/../../../../x", ["0"], None])
+def test_a_raw_file_cannot_name_the_parquet_file(task: object, tmp_path: Path) -> None:
+    folder = tmp_path / "results" / "s1" / "r"
+    (folder / "steps.node0.task0").mkdir(parents=True)
+    identity = {**RUN, "rank": 0, "node": 0, "local_task": task}
+    file = StepFile(folder / "steps.rank0.raw", 1, identity)
+    file.store(MEASURED, 0, 1, 1, 1, 1, 0.5, UNKNOWN, UNKNOWN)
+    write_json(folder / "run.json", {**RUN, "outcome": {"finalised": False}})
+    (problem,) = raw_rows.finalise(tmp_path / "results")
+    assert problem.startswith(f"{folder}: raw step rows were not converted: ")
+    assert list(tmp_path.rglob("*.parquet")) == []
 
 
 def test_rows_that_are_brought_later_join_those_of_their_node(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from bench.plan.find_batch import (
     settled,
 )
 from bench.plan.plan import plan
-from bench.records.run_spec import FindSpec, MeasureSpec, PlannedRun, RunSpec, TrainSpec
+from bench.records.run_spec import FindSpec, MeasureSpec, PlannedRun, RunSpec
 from tests.unit.plan.test_plan import LAPTOP, case, strong, suite
 
 
@@ -116,24 +116,4 @@ def test_a_specification_survives_the_way_to_its_ranks_and_an_old_one_has_no_sea
     assert RunSpec.from_json(spec.to_json()) == spec
     old = {key: value for key, value in spec.to_json().items() if key not in {"find_batch", "probe"}}
     assert (RunSpec.from_json(old).find_batch, RunSpec.from_json(old).probe) == (None, False)
-
-
-def test_a_pipeline_keeps_its_number_of_micro_batches() -> None:
-    run = pending(
-        strategy={"name": "pp", "schedule": "gpipe"},
-        scaling="none",
-        batch_per_rank=None,
-        world=[2],
-        train=TrainSpec(accumulate=4),
-        find_batch=FindSpec(largest=16),
-    )
-    assert candidates(run.spec) == [1, 2, 4, 8, 16]
-    probe = probe_of(run, 8, None).spec
-    assert (probe.micro_batch, probe.train.accumulate, probe.batch_per_rank, probe.global_batch) == (
-        8,
-        4,
-        32,
-        32,
-    )
-    spec = settled(run, 8).spec
-    assert (spec.micro_batch, spec.train.accumulate, spec.batch_per_rank, spec.global_batch) == (8, 4, 32, 32)
+    assert RunSpec.from_json(old | {"strategy": "script"}).strategy == "command"

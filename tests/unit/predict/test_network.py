@@ -58,8 +58,8 @@ def test_an_operation_that_bench_does_not_time_has_no_remedy() -> None:
 
 def test_a_message_between_two_nodes_needs_a_broadcast_between_nodes() -> None:
     fabric = Fabric(lines=(replace(WITHIN, op="broadcast"),), source="", trees=False)
-    assert fabric.problem("send", Group("pp", 4, 1)) is None
-    problem = fabric.problem("recv", Group("pp", 4, 2))
+    assert fabric.problem("send", Group("world", 4, 1)) is None
+    problem = fabric.problem("recv", Group("world", 4, 2))
     assert problem is not None
     assert problem.startswith("broadcast was never timed between nodes; ")
 

@@ -11,7 +11,7 @@ from bench import strategies
 from bench.predict.machine import Machine, Measured
 from bench.predict.one_rank import OneRank, Phases, phases_of
 from bench.records.run_spec import RunSpec
-from bench.records.vocabulary import SCRIPT
+from bench.records.vocabulary import COMMAND
 from tests.factory import Case, specs
 
 
@@ -50,7 +50,7 @@ def test_another_batch_is_on_the_line_through_two_measured_ones() -> None:
     assert found("ddp", 2, 2, runs[0]).forward_s == pytest.approx(5.0 / 4)
 
 
-def test_a_batch_that_only_the_script_knows_takes_as_long_as_the_measured_one() -> None:
+def test_a_batch_that_only_the_command_knows_takes_as_long_as_the_measured_one() -> None:
     assert found("ddp", 2, 0, measured("ddp", 8, 5.0, 1.0)).forward_s == 5.0
     assert found("ddp", 2, 8, measured("ddp", 0, 5.0, 1.0)).forward_s == 5.0
 
@@ -99,7 +99,7 @@ def test_only_sessions_whose_runs_are_used_are_named() -> None:
 
 
 def test_the_examples_of_a_script_are_taken_to_be_those_that_were_measured() -> None:
-    spec = dataclasses.replace(spec_of("ddp", 2, 8), workload=SCRIPT)
+    spec = dataclasses.replace(spec_of("ddp", 2, 8), workload=COMMAND)
     used = dataclasses.replace(measured("ddp", 8, 3.0, 1.0), spec=spec)
     machine = Machine(
         fabrics={"cpu": None},

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench.command.rank import PROBE_FOLDER
 from bench.measure import recorder
-from bench.measure.recorder import MEASURED, PROFILED, UNKNOWN_PHASE, WARMUP, StepRows
-from bench.train.script import PROBE_FOLDER
+from bench.measure.recorder import MEASURED, PROFILED, UNKNOWN_LOSS, UNKNOWN_PHASE, WARMUP, StepRows
 
 IDENTITY = {"session_id": "s", "run_id": "r", "attempt": 0, "rank": 0, "node": 0, "local_task": 0}
 WARMUP_STEPS, MEASURED_STEPS, PROFILED_STEPS = 3, 5, 2
@@ -47,8 +47,8 @@ class Recorded:
     scratch: Path
 
     @property
-    def script(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.said["script"]
+    def facts(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.said["command"]
         return found
 
     def column(self, name: str) -> list[Any]:
@@ -123,8 +123,8 @@ def test_a_plain_loop(run: Run) -> None:
     assert found.column("kind") == kinds
     assert found.column("loss") == found.shown
     assert found.said["parameters"] == 4 * 16 + 16 + 16 * 3 + 3
-    assert found.script["batch"] == 8
-    assert found.script["counts"] == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
+    assert found.facts["batch"] == 8
+    assert found.facts["counts"] == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
     phases = np.array([found.column(f"{name}_ns") for name in recorder.PHASES])
     assert (phases > 0).all()
     assert (phases.sum(axis=0) <= found.column("step_ns")).all()
@@ -154,8 +154,8 @@ def test_batches_without_a_loader_and_keyword_inputs(run: Run) -> None:
     assert found.column("loss") == found.shown
     assert set(found.column("data_ns")) == {UNKNOWN_PHASE}
     assert min(found.column("forward_ns")) > 0
-    assert found.script["counts"]["examples"] == 6 * MEASURED_STEPS
-    assert found.script["counts"]["tokens"] == 42 * MEASURED_STEPS
+    assert found.facts["counts"]["examples"] == 6 * MEASURED_STEPS
+    assert found.facts["counts"]["tokens"] == 42 * MEASURED_STEPS
 
 
 TWO_OPTIMIZERS = """
@@ -177,15 +177,15 @@ def test_the_optimizer_that_comes_last_ends_the_step(run: Run) -> None:
     assert found.code == 0, found.log
     assert len(found.column("loss")) == ASKED
     assert found.column("loss") == pytest.approx(found.shown, rel=1e-6)
-    assert found.script["optimizers"] == ["Adam", "SGD"]
-    assert found.script["closing"] == "SGD"
+    assert found.facts["optimizers"] == ["Adam", "SGD"]
+    assert found.facts["closing"] == "SGD"
 
 
 def test_the_user_names_the_optimizer(run: Run) -> None:
     found = run(TWO_OPTIMIZERS, step_optimizer="Adam")
     assert found.code == 0, found.log
     assert len(found.column("loss")) == ASKED
-    assert found.script["closing"] == "Adam"
+    assert found.facts["closing"] == "Adam"
 
 
 @pytest.mark.parametrize("named", ["Lion", "2"])
@@ -193,7 +193,7 @@ def test_an_optimizer_that_the_script_does_not_have_ends_no_step(run: Run, named
     found = run(TWO_OPTIMIZERS, step_optimizer=named)
     assert found.code == 0, found.log
     assert found.rows is None
-    assert (found.script["steps"], found.script["optimizers"]) == (0, ["Adam", "SGD"])
+    assert (found.facts["steps"], found.facts["optimizers"]) == (0, ["Adam", "SGD"])
     assert "parameters" not in found.said  # the script came to its own end
 
 
@@ -212,7 +212,7 @@ def test_accumulated_micro_batches_are_one_step(run: Run) -> None:
     """)
     assert found.code == 0, found.log
     assert found.column("loss") == pytest.approx(found.shown, rel=1e-12)
-    assert found.script["batch"] == 12
+    assert found.facts["batch"] == 12
 
 
 def test_a_closure_that_the_optimizer_calls(run: Run) -> None:
@@ -256,15 +256,15 @@ def test_validation_belongs_to_no_step(run: Run) -> None:
                         net(batch)
     """)
     assert found.code == 0, found.log
-    assert [step for step, _ in found.script["pauses"]] == [
+    assert [step for step, _ in found.facts["pauses"]] == [
         3,
         6,
     ]  # before these rows; the first step has none
-    for step, seconds in found.script["pauses"]:
+    for step, seconds in found.facts["pauses"]:
         assert seconds >= 0.4 + 0.4  # the first batch, too
         start, before = found.column("start_ns")[step], found.column("start_ns")[step - 1]
         assert start - before - found.column("step_ns")[step - 1] == pytest.approx(seconds * 1e9, rel=1e-3)
-    assert found.script["batch"] == 8
+    assert found.facts["batch"] == 8
 
 
 def test_validation_of_the_module_inside_of_a_wrapper_belongs_to_no_step(run: Run) -> None:
@@ -290,9 +290,9 @@ def test_validation_of_the_module_inside_of_a_wrapper_belongs_to_no_step(run: Ru
     """)
     assert found.code == 0, found.log
     assert found.column("loss") == found.shown
-    assert found.script["models"] == ["Wrapper"]
-    assert found.script["batch"] == 8
-    ((step, seconds),) = found.script["pauses"]
+    assert found.facts["models"] == ["Wrapper"]
+    assert found.facts["batch"] == 8
+    ((step, seconds),) = found.facts["pauses"]
     assert (step, seconds >= 0.2) == (4, True)
 
 
@@ -310,7 +310,7 @@ def test_workers_of_the_training_that_start_again_in_an_epoch_are_counted(run: R
                     net(batch)
     """)
     assert found.code == 0, found.log
-    assert found.script["loader"] == {"workers": 2, "starts": 0 if is_kept else 1}
+    assert found.facts["loader"] == {"workers": 2, "starts": 0 if is_kept else 1}
 
 
 def test_the_start_of_a_loader_is_loading_data_or_a_part_of_the_validation(run: Run) -> None:
@@ -332,13 +332,13 @@ def test_the_start_of_a_loader_is_loading_data_or_a_part_of_the_validation(run: 
                     net(batch)
     """)
     assert found.code == 0, found.log
-    pauses = dict(found.script["pauses"])
+    pauses = dict(found.facts["pauses"])
     assert [*pauses] == [4, 9]  # every fifth step, and the first is not recorded
     assert min(pauses.values()) >= 0.4
     waited = [step for step, data_ns in enumerate(found.column("data_ns")) if data_ns >= 200_000_000]
     assert waited == [4, 9]
-    assert found.script["loader"] == {"workers": 0, "starts": 0}
-    assert found.script["batch"] == 8
+    assert found.facts["loader"] == {"workers": 0, "starts": 0}
+    assert found.facts["batch"] == 8
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_writing_a_checkpoint_belongs_to_no_step(run: Run, call: str) -> None:
                 {call}
     """)
     assert found.code == 0, found.log
-    ((step, seconds),) = found.script["pauses"]
+    ((step, seconds),) = found.facts["pauses"]
     assert step == 5
     assert seconds > 0
 
@@ -378,7 +378,7 @@ def test_gradient_scaler(run: Run) -> None:
     assert found.code == 0, found.log
     assert found.column("loss") == found.shown
     assert len(found.column("loss")) == ASKED
-    assert found.script["counts"]["skipped"] == 1
+    assert found.facts["counts"]["skipped"] == 1
 
 
 def test_an_optimizer_for_each_parameter_inside_backward(run: Run) -> None:
@@ -434,9 +434,9 @@ def test_a_script_that_marks_its_own_steps(run: Run) -> None:
     assert found.code == 0, found.log
     assert found.column("loss") == found.shown
     assert min(found.column("data_ns")) > 0
-    assert found.script["counts"] == {"examples": 25, "tokens": 75, "steps": 5, "skipped": 0}
-    assert found.script["is_scripts_own"]
-    assert found.script["has_own_loss"]
+    assert found.facts["counts"] == {"examples": 25, "tokens": 75, "steps": 5, "skipped": 0}
+    assert found.facts["has_own_steps"]
+    assert found.facts["has_own_loss"]
 
 
 def test_a_second_process_of_the_rank_is_refused(run: Run, tmp_path: Path) -> None:
@@ -458,7 +458,7 @@ def test_a_script_that_ends_early_says_how_far_it_came(run: Run) -> None:
     """)
     assert found.code == 0
     assert "parameters" not in found.said
-    assert found.script["steps"] == 3
+    assert found.facts["steps"] == 3
     assert found.column("kind") == [WARMUP] * 3
 
 
@@ -513,7 +513,7 @@ def test_pairs_of_recorded_and_bare_steps_follow_the_measured_ones(run: Run, pro
     losses = [float(line.split()[1]) for line in found.log.splitlines() if line.startswith("LOSS")][1:]
     assert len(losses) == trained + 2 * 3 + profiled
     assert found.column("loss") == losses[:trained] + losses[trained + 6 :]
-    assert found.script["counts"] == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
+    assert found.facts["counts"] == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
     pairs = found.said["selfcheck"]
     assert [pair for pair, _, _ in pairs] == [0, 0, 1, 1, 2, 2]
     assert all(
@@ -535,7 +535,7 @@ def test_a_script_that_ends_within_the_self_check_keeps_its_rows(run: Run) -> No
     assert found.code == 0, found.log
     assert found.column("kind") == [WARMUP] * WARMUP_STEPS + [MEASURED] * MEASURED_STEPS
     assert found.column("loss") == found.shown
-    assert found.script["counts"]["steps"] == MEASURED_STEPS
+    assert found.facts["counts"]["steps"] == MEASURED_STEPS
     assert len(found.said["selfcheck"]) == 3
 
 
@@ -548,9 +548,9 @@ def test_steps_without_backward_have_neither_loss_nor_backward(run: Run) -> None
             optimizer.step()
     """)
     assert found.code == 0, found.log
-    assert np.isnan(found.column("loss")).all()
+    assert set(found.column("loss")) == {UNKNOWN_LOSS}
     assert set(found.column("backward_ns")) == {UNKNOWN_PHASE}
-    assert "backward" not in found.script["seen"]
+    assert "backward" not in found.facts["seen"]
 
 
 def test_rows_of_the_self_check_stay_out_where_the_device_is_late(run: Run) -> None:
@@ -588,7 +588,7 @@ def test_a_step_of_a_scaler_is_one_step_of_the_self_check(run: Run) -> None:
     assert found.code == 0, found.log
     losses = [line for line in found.log.splitlines() if line.startswith("LOSS")]
     assert len(losses) == 1 + WARMUP_STEPS + MEASURED_STEPS + 6 + PROFILED_STEPS
-    assert found.script["counts"]["skipped"] == 0
+    assert found.facts["counts"]["skipped"] == 0
 
 
 def test_what_came_before_the_scripts_own_first_step_does_not_count(run: Run) -> None:
@@ -602,8 +602,8 @@ def test_what_came_before_the_scripts_own_first_step_does_not_count(run: Run) ->
             bench_probe.step(examples=32)
     """, warmup=6)  # fmt: skip
     assert found.code == 0, found.log
-    assert found.script["counts"]["examples"] == 32 * MEASURED_STEPS
-    assert found.script["batch"] == 32
+    assert found.facts["counts"]["examples"] == 32 * MEASURED_STEPS
+    assert found.facts["batch"] == 32
 
 
 def test_examples_that_are_a_tensor_are_refused_at_once(run: Run) -> None:
@@ -646,7 +646,7 @@ def test_phases_that_the_script_marks_around_its_model_and_its_optimizer(run: Ru
     """)
     assert found.code == 0, found.log
     assert found.column("loss")[: ASKED - 1] == found.shown
-    assert found.script["counts"] == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
+    assert found.facts["counts"] == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
     assert min(found.column("forward_ns")) >= 20_000_000
     assert min(found.column("optimizer_ns")) >= 40_000_000
     phases = np.array([found.column(f"{name}_ns") for name in recorder.PHASES])
@@ -665,7 +665,7 @@ def test_examples_inside_of_a_marked_forward_phase_are_counted_without_a_loader(
             optimizer.step()
     """)
     assert found.code == 0, found.log
-    assert found.script["batch"] == 6
+    assert found.facts["batch"] == 6
 
 
 def test_a_profiler_of_the_script_leaves_the_measured_rows(run: Run) -> None:
@@ -677,7 +677,7 @@ def test_a_profiler_of_the_script_leaves_the_measured_rows(run: Run) -> None:
     """)
     assert found.code == 0, found.log
     assert found.column("kind") == [WARMUP] * WARMUP_STEPS + [MEASURED] * MEASURED_STEPS
-    assert found.script["profile_problem"]
+    assert found.facts["profile_problem"]
 
 
 def test_the_batches_of_a_validation_are_not_examples_of_the_training(run: Run) -> None:
@@ -692,9 +692,9 @@ def test_the_batches_of_a_validation_are_not_examples_of_the_training(run: Run) 
                         net(batch)
     """)
     assert found.code == 0, found.log
-    assert found.script["counts"]["examples"] == 6 * MEASURED_STEPS
+    assert found.facts["counts"]["examples"] == 6 * MEASURED_STEPS
     assert set(found.column("data_ns")) == {UNKNOWN_PHASE}
-    assert len(found.script["pauses"]) == 1
+    assert len(found.facts["pauses"]) == 1
 
 
 def test_a_step_between_two_validations_keeps_its_time(run: Run) -> None:
@@ -714,7 +714,7 @@ def test_a_step_between_two_validations_keeps_its_time(run: Run) -> None:
     """)
     assert found.code == 0, found.log
     assert min(found.column("step_ns")) >= 20_000_000
-    assert [step for step, _ in found.script["pauses"]] == [5]
+    assert [step for step, _ in found.facts["pauses"]] == [5]
 
 
 def test_its_own_first_step_may_not_come_after_the_warmup(run: Run) -> None:
@@ -753,7 +753,7 @@ def test_a_profiler_that_waits_for_its_first_step_is_seen(run: Run) -> None:
     """)
     assert found.code == 0, found.log
     assert found.column("kind") == [WARMUP] * WARMUP_STEPS + [MEASURED] * MEASURED_STEPS
-    assert "a profiler of the script is running" in found.script["profile_problem"]
+    assert "a profiler of the script is running" in found.facts["profile_problem"]
 
 
 def test_a_copy_and_a_pickle_of_the_model_leave_the_recorder_alone(run: Run) -> None:
@@ -775,7 +775,7 @@ def test_a_copy_and_a_pickle_of_the_model_leave_the_recorder_alone(run: Run) -> 
     assert found.code == 0, found.log
     assert len(found.column("loss")) == ASKED
     assert min(found.column("forward_ns")) > 0
-    assert found.script["batch"] == 8
+    assert found.facts["batch"] == 8
 
 
 def test_a_pickled_model_needs_no_probe(run: Run, tmp_path: Path) -> None:
@@ -818,7 +818,7 @@ def test_an_optimizer_that_takes_the_place_of_another_ends_the_steps(run: Run) -
     losses = [float(line.split()[1]) for line in found.log.splitlines() if line.startswith("LOSS")]
     assert found.column("loss") == losses[1:6] + losses[8:]  # two steps until it is clear
     assert min(found.column("forward_ns")) > 0
-    assert found.script["late_optimizers"] == [1]
+    assert found.facts["late_optimizers"] == [1]
 
 
 def test_batches_that_another_thread_loads_are_not_waited_for(run: Run) -> None:
@@ -836,7 +836,7 @@ def test_batches_that_another_thread_loads_are_not_waited_for(run: Run) -> None:
     """)
     assert found.code == 0, found.log
     assert set(found.column("data_ns")) == {UNKNOWN_PHASE}
-    assert found.script["examples_from"] == "model"
+    assert found.facts["examples_from"] == "model"
 
 
 def test_validation_of_a_copy_belongs_to_no_step(run: Run) -> None:
@@ -854,7 +854,7 @@ def test_validation_of_a_copy_belongs_to_no_step(run: Run) -> None:
                         time.sleep(0.1)
     """)
     assert found.code == 0, found.log
-    ((step, seconds),) = found.script["pauses"]
+    ((step, seconds),) = found.facts["pauses"]
     assert step == 5
     assert seconds >= 0.2
 

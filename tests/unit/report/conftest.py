@@ -20,7 +20,6 @@ from bench.measure.machine.bandwidth import bus_factor
 from bench.records.run_spec import RunSpec
 from tests.factory import BEGAN, Case, make_session
 from tests.machine_rows import add_collectives, add_matmuls, machine_case
-from tests.named_losses_rows import add_named_losses
 from tests.profile_rows import Figures, add_profile, add_timeline
 from tests.unit.analysis.conftest import Stored, empty, shared, stored, stored_together
 from tests.wire_rows import add_wire_steps
@@ -83,8 +82,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add_profile(folder / GPUS, _profiled, {"all_gather": (2, 2_000_000, 40_000_000)})
     add_timeline(folder / GPUS)
     add_wire_steps(folder / GPUS / "fsdp.2x8.r0", factors=(1, 2), rounds=6, step_ms=_on_other_networks)
-    for ranks in (1, 2):
-        add_named_losses(folder / GPUS / f"fsdp.{ranks}x8.r0", "adversary", "divergence")
     failed = {(n, repeat): "failed" for n in (1, 2) for repeat in range(3)}
     _make(folder, BROKEN, 3, Case(name="ddp", step_ms={1: 50.0, 2: 30.0}, statuses=failed))
     _make(folder, HOSTILE, 4, Case(name=HOSTILE_CASE, step_ms={1: 50.0, 2: 30.0}))

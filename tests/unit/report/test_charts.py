@@ -15,11 +15,9 @@ from analysis.report.drawing.bars import BARS
 from analysis.report.drawing.chart import base, drawing, few_sizes, layered, panels, specification
 from analysis.report.drawing.curves import extremes, workers_axis
 from analysis.report.drawing.legend import legend, without_legends
-from tests.factory import Case, make_session
 from tests.unit.report.conftest import GPUS, LAWS, MACHINE, SCALING, contents_of
 
 CHARTS = all_charts()
-TARGET = "to-a-loss"
 
 
 def units_of(spec):
@@ -34,20 +32,10 @@ def encodings(unit):
     return unit.get("encoding", {})
 
 
-def write_sessions(results):
-    """Two sizes that train until a loss, with three repeats."""
-    steps = {(n, repeat): 20 + 10 * repeat for n in (1, 2) for repeat in range(3)}
-    case = Case(
-        name="ddp", step_ms={1: 10.0, 2: 6.0}, steps=98, validate_every=10, until_loss=0.5, target_step=steps
-    )
-    make_session(results, [case], session_id=TARGET, suite=TARGET)
-
-
 @pytest.fixture(scope="module")
 def read(results, fitted, measured, shared):
     return {
         **contents_of(results, SCALING, GPUS),
-        **contents_of(shared, TARGET),
         LAWS: fitted,
         MACHINE: measured,
     }
@@ -170,7 +158,7 @@ def test_a_colour_has_one_meaning(views):
 def test_a_case_has_the_same_colour_in_every_chart(views):
     scales = [
         str(encodings(unit)["color"]["scale"])
-        for name in ("speedup", "throughput", "time", "step_time_distribution", "training_loss")
+        for name in ("speedup", "throughput", "step_time_distribution", "training_loss")
         for spec in views[name, SCALING]
         for unit in units_of(spec)
         if encodings(unit).get("color", {}).get("field") == "case_name"
@@ -184,8 +172,7 @@ def test_no_colour_stands_for_two_values(read):
     for name in CHARTS:
         if CHARTS[name].section == "published":
             continue  # all published curves are grey
-        of_section = {"machine": MACHINE, "target": TARGET}
-        session = LAWS if name == "prediction" else of_section.get(CHARTS[name].section, GPUS)
+        session = LAWS if name == "prediction" else MACHINE if CHARTS[name].section == "machine" else GPUS
         rows, cases = many(read[session].charts[name], 30)
         if "panel_count" in rows.columns:  # the query keeps as many as there are colours
             rows = rows.filter(pl.col("case_name").is_in(cases[:8]))

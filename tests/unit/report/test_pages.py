@@ -59,8 +59,8 @@ def test_a_page_with_all_charts_stays_within_its_size(pages):
     page = next(path for path in pages if path.stem == SCALING)
     assert page.stat().st_size <= 1.2e6
     of_training = [chart for chart in all_charts().values() if chart.section != "machine"]
-    # a CPU has no sensors; smoke names one loss and has no target; no published curves are loaded
-    assert page.read_text("utf-8").count("<figure class=") == len(of_training) - 7
+    # a CPU has no sensors; smoke has no target; no published curves are loaded
+    assert page.read_text("utf-8").count("<figure class=") == len(of_training) - 5
 
 
 def test_the_page_tells_title_why_verdict_summary_coverage_settings_and_command(page_of):

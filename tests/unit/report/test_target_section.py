@@ -10,17 +10,15 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from analysis import summary
-from analysis.report.charts import all_charts
-from analysis.report.drawing.chart import drawing, specification
-from analysis.wording.target import efficiency
+from analysis.wording.target import sentence
 from bench.cli.export import command as export
 from tests.factory import Case, make_session
 from tests.unit.report.conftest import contents_of, section_of
 from tests.unit.report.test_session_page import rows_of, words
 
 SETTINGS = {
-    "scaling": "weak", "repeats": 4, "warmup": 2, "steps": 198, "validate_every": 10, "until_loss": 0.5,
-    "setup_s": 0.4, "validation_ms": 50.0,
+    "scaling": "weak", "repeats": 10, "warmup": 2, "steps": 198, "validate_every": 10, "until_loss": 0.5,
+    "setup_s": 0.4, "validation_ms": 1.0,
 }  # fmt: skip
 
 
@@ -31,10 +29,11 @@ def steps(*sizes):
 
 def write_sessions(results):
     """`target`: two workers reach the target, half of the runs of four miss it. `plain` has no target."""
-    target_step = steps([40, 50, 40, 50], [40, 40, 50, 40], [60, None, None, 50])
+    two = [30, 40, 50, 30, 40, 50, 30, 40, 50, None]
+    target_step = steps([40, 50] * 5, two, [60, None] * 5)
     make_session(
         results,
-        [Case(name="ddp", step_ms={1: 10.0, 2: 12.5, 4: 14.0}, target_step=target_step, **SETTINGS)],
+        [Case(name="ddp", step_ms={1: 10.0, 2: 5.0, 4: 4.0}, target_step=target_step, **SETTINGS)],
         session_id="target",
         suite="target",
     )
@@ -52,66 +51,75 @@ def said(results, session, width):
     return out.getvalue()
 
 
-def test_a_terminal_of_80_columns_has_a_size_in_a_line_with_each_factor_and_their_product(results):
+def test_a_terminal_of_80_columns_has_a_size_in_a_line_with_its_time_and_speedup(results):
     text = said(results, "target", 80)
     lines = text.splitlines()
     start = lines.index("To a loss of 0.5")
     heading, _, one, two, four = lines[start + 1 : start + 6]
-    assert heading.split()[:4] == ["case", "ranks", "examples", "s"]
-    assert "efficiency %" in heading
-    assert one.split()[-4:] == ["1.00", "1.00", "1.00", "100"]
-    assert "0.800" in two
-    assert "≥" in four
-    assert "≤" in four
+    assert heading.split() == ["case", "ranks", "reached", "steps", "s", "[95", "%]", "speedup", "[95", "%]"]
+    assert one.split() == ["ddp", "1", "10/10", "45", "0.855", "[0.804,", "0.905]", "baseline"]
+    assert two.split() == ["ddp", "2", "9/10", "40", "0.604", "[0.553,", "0.655]", "1.41", "[1.28,", "1.57]"]
+    assert four.split() == ["ddp", "4", "5/10"]
     assert max(map(len, lines)) <= 80
-    missed = (
-        "ddp on 4 ranks: 2 of 4 runs missed a loss of 0.5; too many for an estimate, so only an end is known"
+    words_said = " ".join(text.split())
+    assert (
+        "ddp on 2 ranks: 1 of 10 runs missed a loss of 0.5; they count as longer than the others"
+        in words_said
     )
-    assert missed in " ".join(text.split())
+    assert "ddp on 4 ranks: 5 of 10 runs missed a loss of 0.5; too many for a median time" in words_said
+    assert (
+        "ddp on 2 ranks takes 0.604 s to a loss of 0.5: 1.41 [1.28, 1.57] times as fast as ddp on 1."
+        in words_said
+    )
 
 
-def test_an_interval_that_says_nothing_follows_the_percent_sign():
-    row = {
-        "is_baseline": False,
-        "efficiency": 0.418,
-        "efficiency_lo": 0.1,
-        "efficiency_hi": 1.9,
-        "bound": None,
-    }
-    assert efficiency(row) == "41.8 % too noisy"
-    assert efficiency({**row, "efficiency_lo": 0.4, "efficiency_hi": 0.44}) == "41.8 % [40.0, 44.0]"
+ROW = {
+    "case_name": "ddp", "workers": 2, "axis": "ranks", "global_batch": 64, "until_loss": 0.5, "seconds": 12.0,
+    "baseline_case": "single", "baseline_workers": 1, "speedup": 1.418, "speedup_lo": None, "speedup_hi": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "ddp on 2 ranks takes 12 s to a loss of 0.5: 1.42 times as fast as single on 1."),
+        (
+            {"speedup_lo": 0.5, "speedup_hi": 2.5},
+            "ddp on 2 ranks takes 12 s to a loss of 0.5: 1.42 (too noisy) times as fast as single on 1.",
+        ),
+        ({"speedup": None}, "ddp on 2 ranks takes 12 s to a loss of 0.5."),
+        ({"speedup": None, "seconds": None}, ""),
+    ],
+)
+def test_a_sentence_says_only_what_is_known(changes, said):
+    assert sentence([ROW | changes]) == said
 
 
 def test_a_session_without_a_target_says_nothing_of_it(results):
     assert "To a loss" not in said(results, "plain", 80)
-    assert "target_efficiency" not in summary.answer(results, "plain")
+    assert "time_to_target" not in summary.answer(results, "plain")
     assert section_of(contents_of(results, "plain")["plain"], "target") == ""
 
 
-def test_the_page_has_a_sentence_a_table_and_a_chart(results):
-    contents = contents_of(results, "target")["target"]
-    content = section_of(contents, "target")
-    shown = words(content)
-    assert "ddp on 4 ranks reaches a loss of 0.5 with an efficiency of ≤" in shown
+def test_the_page_has_a_sentence_and_a_table(results):
+    content = section_of(contents_of(results, "target")["target"], "target")
+    assert "ddp on 2 ranks takes 0.604 s to a loss of 0.5: 1.41 [1.28, 1.57] times as fast as" in words(
+        content
+    )
     rows = rows_of(content)
     assert [row.split()[:5] for row in rows[1:4]] == [
-        ["ddp", "1x1", "4", "of", "4"], ["ddp", "1x2", "4", "of", "4"], ["ddp", "1x4", "2", "of", "4"],
+        ["ddp", "1x1", "10", "of", "10"], ["ddp", "1x2", "9", "of", "10"], ["ddp", "1x4", "5", "of", "10"],
     ]  # fmt: skip
-    chart = contents.charts["target_factors"]
-    known = {(row["workers"], row["part"]): row["known"] for row in chart.to_dicts()}
-    assert known[2, "efficiency to the target"] == "estimate"
-    assert known[4, "efficiency to the target"] == known[4, "progress per example"] == "at most"
-    assert known[4, "throughput per worker"] == "estimate"
-    drawn = drawing(all_charts()["target_factors"], chart, contents.cases)
-    assert json.dumps([specification(view) for view in drawn.views.values()])
+    assert rows[1].endswith("baseline")
+    assert rows[2].endswith("1.41× [1.28, 1.57]")
 
 
 def test_json_has_the_rows_and_latex_a_table_of_them(results):
-    rows = summary.answer(results, "target")["target_efficiency"]
-    assert [(row["workers"], row["bound"]) for row in rows] == [(1, None), (2, None), (4, "at most")]
+    rows = summary.answer(results, "target")["time_to_target"]
+    assert [(row["workers"], row["missed"]) for row in rows] == [(1, 0), (2, 1), (4, 5)]
     json.dumps(rows, allow_nan=False)
     done = CliRunner().invoke(
-        export, ["target", "--results", str(results), "--format", "latex", "--view", "target_efficiency"]
+        export, ["target", "--results", str(results), "--format", "latex", "--view", "time_to_target"]
     )
     assert done.exit_code == 0, done.output
     assert "\\begin{tabular}" in done.output
@@ -123,12 +131,12 @@ def test_json_has_the_rows_and_latex_a_table_of_them(results):
     ("arguments", "said"),
     [
         (
-            ["plain", "--format", "latex", "--view", "target_efficiency"],
+            ["plain", "--format", "latex", "--view", "time_to_target"],
             "no run of the session was to reach a target",
         ),
         (["target", "--format", "latex", "--view", "scaling"], "--view is for csv and json, not for latex"),
         (
-            ["target", "--format", "svg", "--view", "target_efficiency"],
+            ["target", "--format", "svg", "--view", "time_to_target"],
             "--view is for csv and json, not for svg",
         ),
     ],

@@ -24,6 +24,7 @@ def stopped(folder: Path, by: str) -> SessionResult:
     return SessionResult(
         session_id=folder.name,
         folder=folder,
+        measured_by="suite",
         statuses={"ok": 2, "interrupted": 1, "skipped": 3, "not run": 12},
         stopped_by=128 + signal.SIGTERM,
         stopped_reason=f"stopped by {by}",
@@ -38,8 +39,8 @@ def test_a_stopped_session_says_by_what_after_how_much_and_what_next(
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert finish(stopped(tmp_path / "s", by), load=True, as_json=False) == 143
     said = capsys.readouterr().err
-    assert said.startswith(f"stopped by {by} after 2 of 18 runs; everything measured is kept. `")
-    assert f" load {tmp_path}` shows it, `" in said
+    assert said.startswith(f"stopped by {by} after 2 of 18 runs; everything measured is kept. Run `")
+    assert f" load {tmp_path}` first: until then `bench summary` and `bench sql` answer without it. `" in said
     assert said.endswith(f" suite --resume s --results {tmp_path}` finishes the session.\n")
 
 
@@ -88,7 +89,7 @@ def test_a_suite_whose_database_is_in_use_says_where_the_results_lie_and_what_lo
     as_json: bool, held: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = make_session(held, [Case(name="ddp", step_ms={1: 20.0})], session_id="s")
-    ended = SessionResult(session_id="s", folder=folder, statuses={"ok": 3})
+    ended = SessionResult(session_id="s", folder=folder, measured_by="suite", statuses={"ok": 3})
     assert finish(ended, load=True, as_json=as_json) == 1
     out, err = capsys.readouterr()
     assert "in use by process" in err
@@ -102,6 +103,23 @@ def test_a_suite_whose_database_is_in_use_says_where_the_results_lie_and_what_lo
         assert (answer["exit_code"], answer["results"], "scaling" in answer) == (1, str(folder), False)
     else:
         assert out == f"results: {folder}\n"
+
+
+def test_what_a_load_left_out_is_on_stderr_if_stdout_is_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_session(tmp_path, [Case(name="ddp", step_ms={1: 20.0})], session_id="s")
+    file = next(folder.rglob("run.json"))
+    run = json.loads(file.read_text())
+    run["outcome"]["tokens_per_example"] = -7
+    file.write_text(json.dumps(run))
+    ended = SessionResult(session_id="s", folder=folder, measured_by="suite", statuses={"ok": 3})
+    assert finish(ended, load=True, as_json=True) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["exit_code"] == 1
+    assert err.startswith(
+        f"left out: {file.relative_to(tmp_path)}: outcome.tokens_per_example is -7, not a number"
+    )
 
 
 def test_an_import_whose_database_is_in_use_is_made_once_all_the_same(held: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_second_writer_is_told_to_wait(session: SessionFolder) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program, str(session.path.parent)], capture_output=True, text=True, check=False
     )
-    assert "session s1 is being written by another `bench suite`" in done.stderr
+    assert "session s1 is being written by another process" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["../up", ".hidden", "a/b", "", "x" * 200, "a b"])

@@ -15,11 +15,12 @@ import pytest
 from click.testing import CliRunner
 
 from bench.cli import group
+from bench.common.byte_sizes import size_text
 from bench.common.errors import InputError
 from bench.common.process import is_running
 from bench.records.run_spec import RunSpec
 from bench.shadow.records import Shadow, total_bytes
-from bench.shadow.shadow import shadow, shadow_of_script, shadows, stage_ranks
+from bench.shadow.shadow import shadow_of_command, shadows
 from tests.shadow_runs import PARAMETERS, runs
 
 
@@ -30,40 +31,19 @@ def found_together(*asked: tuple[RunSpec, int]) -> list[Shadow]:
     return found
 
 
-STAGES: dict[str, object] = {
-    "pp": "pp",
-    "pp_fsdp": {"mesh": {"pp": 2}},
-    "pp_tp": {"mesh": {"pp": 2, "tp": 2}},
-}
-"""Strategies of cases with stages, by name."""
-
-
 @pytest.fixture(scope="module")
-def of_many_ranks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Shadow]]:
-    """Shadows of each case: of its last rank, of its first, or of a rank of each stage."""
-    stages = {
-        name: {
-            "strategy": strategy, "device": "cuda", "world": [2] if strategy == "pp" else [8], "batch_per_rank": 16,
-            "train": {"accumulate": 2, "precision": "bf16"},
-        }
-        for name, strategy in STAGES.items()
-    }  # fmt: skip
+def of_many_ranks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shadow]:
+    """The shadow of a rank of each case: of the last one under ddp, of the first one under fsdp."""
     cases = {
         "ddp": {"strategy": "ddp", "world": [4096]},
         "fsdp": {"strategy": {"fsdp": {"shard_size": 8}}, "world": [64]},
-        **stages,
     }
-    specs = runs(tmp_path_factory.mktemp("many"), cases)
-    ranks = {"ddp": [4095], "fsdp": [0]}
-    asked = [(spec, rank) for spec in specs for rank in ranks.get(spec.case_name) or stage_ranks(spec)]
-    found: dict[str, list[Shadow]] = {}
-    for (spec, _), one in zip(asked, found_together(*asked), strict=True):
-        found.setdefault(spec.case_name, []).append(one)
-    return found
+    ddp, fsdp = runs(tmp_path_factory.mktemp("many"), cases)
+    return dict(zip(cases, found_together((ddp, 4095), (fsdp, 0)), strict=True))
 
 
-def test_a_rank_of_4096_under_ddp_reduces_every_gradient_once(of_many_ranks: dict[str, list[Shadow]]) -> None:
-    (found,) = of_many_ranks["ddp"]
+def test_a_rank_of_4096_under_ddp_reduces_every_gradient_once(of_many_ranks: dict[str, Shadow]) -> None:
+    found = of_many_ranks["ddp"]
     (reduced,) = found.sums()
     assert (reduced.op, reduced.group, reduced.group_size, reduced.group_nodes) == (
         "all_reduce",
@@ -79,9 +59,9 @@ def test_a_rank_of_4096_under_ddp_reduces_every_gradient_once(of_many_ranks: dic
 
 
 def test_hybrid_sharding_gathers_within_a_node_and_reduces_between_nodes(
-    of_many_ranks: dict[str, list[Shadow]],
+    of_many_ranks: dict[str, Shadow],
 ) -> None:
-    (found,) = of_many_ranks["fsdp"]
+    found = of_many_ranks["fsdp"]
     gathers = [one for one in found.messages if one.op == "all_gather"]
     assert {(one.group, one.group_size, one.group_nodes) for one in gathers} == {("shard", 8, 1)}
     # each unit for the forward and the backward of two micro-batches
@@ -96,12 +76,13 @@ def test_hybrid_sharding_gathers_within_a_node_and_reduces_between_nodes(
 def test_a_shadow_says_why_a_models_flops_cannot_be_counted(tmp_path: Path) -> None:
     (tmp_path / "scaled.py").write_text(
         "import torch\n"
-        "class Workload:\n"
+        "from bench.workloads import Workload\n"
+        "class Scaled(Workload):\n"
         "    def model(self): return torch.nn.LayerNorm(4)\n"
         "    def batch(self, places, keys): return {'x': torch.ones(len(places), 4)}\n"
         "    def loss(self, model, batch): return model(batch['x']).sum()\n"
     )
-    own = {"name": f"{tmp_path}/scaled.py:Workload"}
+    own = {"name": f"{tmp_path}/scaled.py:Scaled"}
     scaled, model = runs(
         tmp_path,
         {
@@ -145,37 +126,18 @@ def test_offloaded_shards_and_their_optimizer_take_no_memory_of_the_gpu(tmp_path
     assert memory.total > of_all.activations + of_all.communication
 
 
-@pytest.mark.parametrize("name", STAGES)
-def test_a_stage_receives_as_many_bytes_as_its_neighbour_sends(
-    of_many_ranks: dict[str, list[Shadow]], name: str
-) -> None:
-    first, last = of_many_ranks[name]
-    sent = {
-        op: [total_bytes(one for one in stage.messages if one.op == op) for stage in (first, last)]
-        for op in ("send", "recv")
-    }
-    assert sent["send"] == sent["recv"][::-1] != [0, 0]
-
-
 OFFLOADED = """
 from torch import nn
 import torch
+from bench.workloads import Workload
 
-class Whole:
+class Whole(Workload):
     def model(self):
         return nn.Sequential(*(nn.Linear(256, 256) for _ in range(8)))
     def batch(self, places, keys):
         return {"x": torch.zeros(len(places), 256)}
     def loss(self, model, batch):
         return model(batch["x"]).square().mean()
-
-class InParts(Whole):
-    def step(self, model, batch, step):
-        with step.forward():
-            loss = self.loss(model, batch)
-        step.backward(loss)
-        step.update()
-        return loss
 """
 
 
@@ -186,28 +148,24 @@ def test_what_an_offloaded_optimizer_makes_takes_no_memory_of_the_gpu(
     monkeypatch.chdir(tmp_path)
     keys = {"world": [2], "device": "cuda", "train": {"accumulate": 1}, "data": {"source": "synthetic"}}
     cases = {
-        f"{name.lower()}_{str(offloads).lower()}": {
+        f"offloads_{str(offloads).lower()}": {
             **keys,
             "strategy": {"fsdp": {"cpu_offload": offloads}},
-            "workload": {"name": f"./model.py:{name}"},
+            "workload": {"name": "./model.py:Whole"},
         }
-        for name in ("Whole", "InParts")
         for offloads in (False, True)
     }
-    whole, offloaded, in_parts, in_parts_offloaded = (
-        one.memory for one in found_together(*((spec, 0) for spec in runs(tmp_path, cases)))
-    )
+    whole, offloaded = (one.memory for one in found_together(*((spec, 0) for spec in runs(tmp_path, cases))))
     # AdamW's temporary tensors are as large as this rank's half of the parameters
     assert whole.activations > whole.parameters > 2 * offloaded.activations
-    assert in_parts_offloaded == offloaded
-    assert in_parts == whole
 
 
 LOOKING = """
 from torch import nn
 import torch
+from bench.workloads import Workload
 
-class Looks:
+class Looks(Workload):
     def model(self):
         return nn.Linear(64, 64)
     def batch(self, places, keys):
@@ -247,7 +205,7 @@ def test_a_model_that_reads_a_value_is_refused_with_the_line_of_the_read(
     looking: tuple[Path, dict[str, Shadow | InputError]], name: str
 ) -> None:
     folder, found = looking
-    said = rf"{name}: .*{name}_model\.py, line 13: the code reads a value .*: remove it"
+    said = rf"{name}: .*{name}_model\.py, line 14: the code reads a value .*: remove it"
     assert isinstance(found[name], InputError)
     assert re.fullmatch(said, str(found[name]))
     assert not (folder / "last.pt").exists()
@@ -256,6 +214,7 @@ def test_a_model_that_reads_a_value_is_refused_with_the_line_of_the_read(
 PRODUCTS = """
 from torch import nn
 import torch
+from bench.workloads import Workload
 
 class Scales(nn.Module):
     def __init__(self):
@@ -266,7 +225,7 @@ class Scales(nn.Module):
             x = x * scale
         return x
 
-class Layers:
+class Layers(Workload):
     counted = False
     def model(self):
         return nn.Sequential(*(nn.Linear(512, 512) for _ in range(8))) if self.counted else Scales()
@@ -329,7 +288,7 @@ def script(folder: Path, text: str) -> list[str]:
 
 
 def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) -> None:
-    found = shadow_of_script(script(tmp_path, SCRIPT), world_size=4096, ranks_per_node=512)
+    found = shadow_of_command(script(tmp_path, SCRIPT), world_size=4096, ranks_per_node=512)
     (reduced,) = found.sums()
     assert (reduced.op, reduced.phase, reduced.group_size, reduced.group_nodes) == (
         "all_reduce",
@@ -342,12 +301,12 @@ def test_a_script_of_thousands_of_ranks_reduces_its_gradients(tmp_path: Path) ->
 
 
 def test_a_script_that_logs_its_loss_or_compiles_its_model_says_what_is_assumed(tmp_path: Path) -> None:
-    plain = shadow_of_script(script(tmp_path, SCRIPT), world_size=16, ranks_per_node=8)
+    plain = shadow_of_command(script(tmp_path, SCRIPT), world_size=16, ranks_per_node=8)
     logs = SCRIPT.replace(
         "loss.backward()", "loss.backward(); print(loss.item() + 1)\n    assert float(loss) == 1"
     )
     logs = logs.replace("nn.Linear(64, 64)", "torch.compile(nn.Linear(64, 64))")
-    found = shadow_of_script(script(tmp_path, logs), world_size=16, ranks_per_node=8)
+    found = shadow_of_command(script(tmp_path, logs), world_size=16, ranks_per_node=8)
     train = tmp_path / "train.py"
     kept = "what the script keeps between steps is on the device; a data set in host memory takes none of it"
     assert plain.notes == (kept,)
@@ -413,7 +372,7 @@ def test_a_script_that_logs_its_loss_or_compiles_its_model_says_what_is_assumed(
 )
 def test_a_script_that_cannot_go_on_is_refused(tmp_path: Path, before: str, after: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        shadow_of_script(script(tmp_path, SCRIPT.replace(before, after)), world_size=16, ranks_per_node=8)
+        shadow_of_command(script(tmp_path, SCRIPT.replace(before, after)), world_size=16, ranks_per_node=8)
 
 
 TORCH_AND_WHAT_IT_NEEDS = (
@@ -438,7 +397,7 @@ def test_a_script_has_the_modules_of_its_own_python_alone(tmp_path: Path) -> Non
     other = python_of(tmp_path / "other", *TORCH_AND_WHAT_IT_NEEDS)
     looks = "from importlib.util import find_spec\nassert not find_spec('setproctitle') and not find_spec('analysis')\n"
     _, file = script(tmp_path, looks + SCRIPT)
-    found = shadow_of_script([other, file], world_size=4, ranks_per_node=2)
+    found = shadow_of_command([other, file], world_size=4, ranks_per_node=2)
     assert total_bytes(found.messages) == 4 * (64 * 64 + 64)
 
 
@@ -454,27 +413,27 @@ def test_a_script_without_its_shadow_waits_for_no_other_rank(tmp_path: Path, pyt
 
 def test_a_command_that_begins_no_shadow_is_not_taken_for_a_slow_one(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no Python with torch had begun a shadow after 1 s: start"):
-        shadow_of_script(["sleep", "100"], world_size=2, ranks_per_node=2, timeout_s=1)
+        shadow_of_command(["sleep", "100"], world_size=2, ranks_per_node=2, timeout_s=1)
 
 
 def test_a_python_without_torch_is_named(tmp_path: Path) -> None:
     _, file = script(tmp_path, SCRIPT)
     with pytest.raises(InputError, match="No module named 'torch': start the script with a Python"):
-        shadow_of_script([python_of(tmp_path / "bare"), file], world_size=2, ranks_per_node=2)
+        shadow_of_command([python_of(tmp_path / "bare"), file], world_size=2, ranks_per_node=2)
 
 
 def test_a_torch_in_which_no_shadow_runs_is_named(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("__version__ = '1.0'")
     own = {"PYTHONPATH": str(tmp_path)}
     with pytest.raises(InputError, match=r"no shadow runs with torch 1\.0 and Python 3.*: start the script"):
-        shadow_of_script(script(tmp_path, SCRIPT), world_size=2, ranks_per_node=2, variables=own)
+        shadow_of_command(script(tmp_path, SCRIPT), world_size=2, ranks_per_node=2, variables=own)
 
 
 def test_gradients_that_a_script_averages_itself_are_sent_after_backward(tmp_path: Path) -> None:
     plain = SCRIPT.replace("DistributedDataParallel(nn.Linear(64, 64))", "nn.Linear(64, 64)")
     averages = "loss.backward()\n    for one in model.parameters():\n        dist.all_reduce(one.grad)"
     words = script(tmp_path, plain.replace("loss.backward()", averages))
-    found = shadow_of_script(words, world_size=4, ranks_per_node=2)
+    found = shadow_of_command(words, world_size=4, ranks_per_node=2)
     assert [(one.phase, one.message_bytes) for one in found.messages] == [
         ("optimizer", 4 * 64 * 64),
         ("optimizer", 4 * 64),
@@ -482,7 +441,7 @@ def test_gradients_that_a_script_averages_itself_are_sent_after_backward(tmp_pat
 
 
 def test_a_data_set_of_a_script_is_no_activation(tmp_path: Path) -> None:
-    found = shadow_of_script(script(tmp_path, SCRIPT), world_size=2, ranks_per_node=2)
+    found = shadow_of_command(script(tmp_path, SCRIPT), world_size=2, ranks_per_node=2)
     assert found.memory.kept == 4 * 1_000_000 * 64
     assert 0 < found.memory.activations < 2**20
     assert len(found.notes) == 1
@@ -493,7 +452,7 @@ def test_a_group_without_a_name_is_shown_by_its_ranks(tmp_path: Path) -> None:
     joined = SCRIPT.replace("model = Dis", f"{group}model = Dis")
     reduces = "optimizer.step()\n    dist.all_reduce(batch, group=group)\n    dist.broadcast(batch, 0, group=others)"
     words = script(tmp_path, joined.replace("optimizer.step()", reduces))
-    found = shadow_of_script(words, world_size=4, ranks_per_node=2)
+    found = shadow_of_command(words, world_size=4, ranks_per_node=2)
     sent = {(one.op, one.group, one.group_size, one.group_nodes) for one in found.messages}
     assert sent == {
         ("all_reduce", "world", 4, 2),
@@ -507,7 +466,7 @@ def test_a_process_that_a_script_started_ends_with_its_shadow(tmp_path: Path) ->
     begins = "import subprocess\nhelper = subprocess.Popen(['sleep', '1000'])\n"
     writes = f"open({str(started)!r}, 'w').write(str(helper.pid))\n"
     words = script(tmp_path, begins + writes + SCRIPT)
-    found = shadow_of_script(words, world_size=4, ranks_per_node=2)
+    found = shadow_of_command(words, world_size=4, ranks_per_node=2)
     assert found.messages
     until_s = time.monotonic() + 60
     while (running := is_running(int(started.read_text()))) and time.monotonic() < until_s:
@@ -530,28 +489,19 @@ def test_a_file_that_cannot_be_started_is_refused_with_the_remedy(
         file.write_text(content)
         file.chmod(0o755)
     with pytest.raises(InputError, match=said):
-        shadow_of_script([str(file)], world_size=2, ranks_per_node=2)
+        shadow_of_command([str(file)], world_size=2, ranks_per_node=2)
 
 
 def test_a_command_that_no_folder_has_is_not_on_path() -> None:
     with pytest.raises(InputError, match="no-such-program is not on PATH"):
-        shadow_of_script(["no-such-program"], world_size=2, ranks_per_node=2)
+        shadow_of_command(["no-such-program"], world_size=2, ranks_per_node=2)
 
 
-@pytest.mark.parametrize("strategy", ["cp", {"mesh": {"cp": 2}}])
-def test_ranks_that_divide_sequences_are_refused_before_anything_starts(
-    tmp_path: Path, strategy: object
-) -> None:
-    (spec,) = runs(tmp_path, {"divided": {"strategy": strategy, "world": [4], "device": "cuda"}})
-    with pytest.raises(
-        InputError, match=r"^divided: cp runs on GPUs only, and a shadow takes its steps on a CPU"
-    ):
-        shadow(spec, timeout_s=1)
-
-
-def test_a_case_that_cannot_be_shadowed_leaves_the_others_theirs(tmp_path: Path) -> None:
+def test_a_case_that_cannot_be_shadowed_leaves_the_others_their_messages(tmp_path: Path) -> None:
+    (tmp_path / "looks.py").write_text(LOOKING.replace("READS", READS["item"]))
+    own = {"name": f"{tmp_path}/looks.py:Looks"}
     cases = {
-        "divided": {"strategy": "cp", "world": [4], "device": "cuda"},
+        "looks": {"strategy": "ddp", "world": [4], "workload": own, "data": {"source": "synthetic"}},
         "whole": {"strategy": "ddp", "world": [4]},
         "uneven": {
             "strategy": "ddp",
@@ -562,25 +512,49 @@ def test_a_case_that_cannot_be_shadowed_leaves_the_others_theirs(tmp_path: Path)
         },
     }
     runs(tmp_path, cases)
-    call = ["shadow", str(tmp_path / "miniatures.yaml"), "--world", "1x8"]
-    done = CliRunner().invoke(group, call)
-    assert isinstance(done.exception, InputError), done.output
+    call = ["predict", str(tmp_path / "miniatures.yaml"), "--world", "1x8", "--results", str(tmp_path / "r")]
+    done = CliRunner().invoke(group, [*call, "--messages"])
+    assert done.exit_code == 0, done.output
+    looks, whole, uneven = done.stdout.split("\n\n")[1:]
+    assert "\n8 ranks: no prediction: looks: " in looks
+    assert ": the code reads a value" in looks
+    assert "\n8 ranks: no prediction: global_batch 4 does not divide" in uneven
+    sent = f"backward  world  all_reduce      8      1         1  {size_text(4 * PARAMETERS)}"
+    assert whole.splitlines()[-3:] == [
+        "8 ranks: messages of a step",
+        "phase     group  operation   ranks  nodes  messages    bytes",
+        sent,
+    ]
+    done = CliRunner().invoke(group, [*call, "--json", "--case", "[lu]*"])
+    assert isinstance(done.exception, InputError)
     assert done.exception.exit_code == 2
-    assert str(done.exception).startswith("divided: cp runs on GPUs only")
-    titles = [line for line in done.stdout.splitlines() if " ranks, " in line]
-    assert titles[0] == "whole: ddp on 8 ranks, fp32, batch 8 per rank"
-    assert titles[1].startswith("uneven: ddp on 8 ranks, fp32: no shadow: global_batch 4 does not divide"), (
-        titles
-    )
-    assert len(titles) == 2
-    done = CliRunner().invoke(group, [*call, "--json", "--case", "[du]*"])
-    assert [bool(one["problem"]) for one in json.loads(done.stdout)] == [True, True]
+    found = json.loads(done.stdout)["predictions"]
+    assert [(bool(one["problem"]), "message_sums" in one) for one in found] == [(True, False)] * 2
 
 
-def test_a_command_without_data_for_one_size_has_the_shadow_of_another(tmp_path: Path) -> None:
+def test_a_command_without_data_for_one_size_has_the_messages_of_another(tmp_path: Path) -> None:
     words = script(tmp_path, SCRIPT.replace("1_000_000", "32"))  # four steps of 2 ranks, one step of 8
-    done = CliRunner().invoke(group, ["shadow", "--world", "8,2", "--timeout", "300", "--", *words])
-    assert "a shadow needs three" in str(done.exception)
-    assert " on 2 ranks\n" in done.stdout
-    assert "all_reduce" in done.stdout
-    assert " on 8 ranks" not in done.stdout
+    options = ["--messages", "--json", "--world", "8,2", "--timeout", "300", "--results", str(tmp_path / "r")]
+    done = CliRunner().invoke(group, ["predict", *options, "--", *words])
+    assert done.exit_code == 0, done.output
+    eight, two = json.loads(done.stdout)["predictions"]
+    assert "a shadow needs three" in eight["problem"]
+    assert eight["message_sums"] == []
+    assert two["message_sums"] == [
+        {
+            "phase": "backward",
+            "group": "world",
+            "group_size": 2,
+            "group_nodes": 1,
+            "op": "all_reduce",
+            "messages": 1,
+            "message_bytes": two["message_bytes"],
+        }
+    ]
+
+
+def test_one_rank_alone_sends_no_messages(tmp_path: Path) -> None:
+    runs(tmp_path, {"alone": {"strategy": "ddp", "world": [1]}})
+    call = ["predict", str(tmp_path / "miniatures.yaml"), "--messages", "--results", str(tmp_path / "r")]
+    done = CliRunner().invoke(group, call)
+    assert done.stdout.endswith("1 rank: a step sends no messages\n"), done.output

@@ -1,4 +1,4 @@
-"""`bench script`, called."""
+"""`bench batch`, called."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ Script = Callable[..., Done]
 
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Script:
-    """Calls `bench script` in a folder that has a file bench.sif."""
+    """Calls `bench batch` in a folder that has a file bench.sif."""
     (tmp_path / "bench.sif").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("BENCH_RESULTS", raising=False)
 
     def call(*arguments: str, suite: str = "smoke", image: str | None = "bench.sif") -> Done:
         of_image = [] if image is None else ["--image", image]
-        monkeypatch.setattr(sys, "argv", ["bench", "script", suite, *of_image, *arguments])
+        monkeypatch.setattr(sys, "argv", ["bench", "batch", suite, *of_image, *arguments])
         return Done(bench.cli.run_command(), *capsys.readouterr())
 
     return call

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from bench.slurm.accounting import note_max_rss
+from tests.fuzz.limits import ends
 
 
 def steps(*sizes: int) -> str:
@@ -42,3 +44,23 @@ def test_what_says_nothing_changes_nothing(session: Path, text: str) -> None:
     before = (session / "session.json").stat().st_mtime_ns
     note_max_rss(session.parent)
     assert (session / "session.json").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("name", ["slurm-steps-8.json", "session.json", ".lock"])
+def test_a_pipe_is_not_opened(session: Path, name: str) -> None:
+    (session / "slurm-steps-7.json").write_text(steps(1 << 30))
+    (session / name).unlink(missing_ok=True)
+    os.mkfifo(session / name)
+    with ends():
+        note_max_rss(session.parent)
+
+
+def test_a_session_outside_of_the_results_folder_is_not_changed(session: Path, tmp_path: Path) -> None:
+    (session / "slurm-steps-7.json").write_text(steps(1 << 30))
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/s").symlink_to(session)
+    (tmp_path / "results/t").mkdir()
+    for file in session.iterdir():
+        (tmp_path / "results/t" / file.name).symlink_to(file)
+    note_max_rss(tmp_path / "results")
+    assert facts(session) == {"torch": "2"}

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[3]
 NOT_IN_ONE_PIECE = {
     "Transport endpoint is not connected",  # the kernel's
     "Error changing the container working directory",  # Apptainer's
-    "stopped by the file STOP",  # tests/e2e/cluster/test_script.py sees it
+    "stopped by the file STOP",  # tests/e2e/cluster/test_batch_job.py sees it
 }
 
 

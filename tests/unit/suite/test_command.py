@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from bench.command.options import command_name, filled
+from bench.command.suite import suite_of_command
 from bench.common.errors import InputError
 from bench.plan.plan import plan
 from bench.records.run_spec import Slots
-from bench.suite.of_command import suite_of_command
 from bench.suite.resolve import load_suite, resolve
-from bench.workloads.command import filled, script_name
 
 Write = Callable[[str], str]
 SUITE = """
@@ -32,7 +32,7 @@ def text(workload: str = "", measure: str = "", case: str = ", global_batch: 64"
 def test_a_command_needs_neither_strategy_nor_scaling(write: Write, tmp_path: Path) -> None:
     (tmp_path / "train.py").touch()
     (case,) = load_suite(write(text())).cases
-    assert (case.workload.name, case.strategy.name, case.scaling) == ("command", "script", "counted")
+    assert (case.workload.name, case.strategy.name, case.scaling) == ("command", "command", "counted")
     assert case.workload.options["command"] == (
         "python",
         "train.py",
@@ -102,9 +102,9 @@ def test_a_command_that_starts_ranks_is_refused_with_what_to_do(write: Write, st
         load_suite(write(text().replace("python, train.py", f"{starter}, train.py")))
 
 
-def test_counted_scaling_is_for_scripts(write: Write) -> None:
+def test_counted_scaling_is_for_commands(write: Write) -> None:
     other = text(case=", global_batch: 8, workload: {name: spiral_mlp}, strategy: ddp, scaling: counted")
-    with pytest.raises(InputError, match="counted is for scripts"):
+    with pytest.raises(InputError, match="counted is for commands"):
         load_suite(write(other.replace(SUITE.splitlines()[2].format(workload=""), "")))
 
 
@@ -135,7 +135,7 @@ def test_bench_run_is_a_suite_of_one_case(tmp_path: Path, monkeypatch: pytest.Mo
         ({"variables": ("A",)}, "--env A: it takes NAME=VALUE"),
         ({"name": "a b"}, "--name 'a b'"),
         ({"options": options(world="1,x")}, "--world 1,x: 'x' must be a number of ranks"),
-        ({"options": options(cwd="/nowhere")}, "--cwd: case script: cwd is /nowhere"),
+        ({"options": options(cwd="/nowhere")}, "--cwd: case command: cwd is /nowhere"),
     ],
 )
 def test_a_wrong_option_is_named(given: dict[str, Any], said: str) -> None:
@@ -164,4 +164,4 @@ def test_only_the_known_placeholders_are_filled() -> None:
     ],
 )
 def test_the_suite_is_named_after_the_script(command: tuple[str, ...], name: str) -> None:
-    assert script_name(command) == name
+    assert command_name(command) == name

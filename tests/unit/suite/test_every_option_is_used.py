@@ -18,7 +18,6 @@ from bench.suite.selection import Selection
 SUITES = sorted(path.stem for path in (Path(__file__).parents[3] / "suites").glob("*.yaml"))
 SECTIONS: dict[str, Any] = {"data": DataSpec, "train": TrainSpec, "measure": MeasureSpec}
 UNUSED: dict[str, str] = {
-    "data.source_options": "only a user's own loader has them; docs/custom/custom.yaml names one",
     "measure.until": "suites ask for ratios, which until_efficiency narrows",
     "train.float8": "needs a GPU of compute capability 8.9, which a suite cannot ask for",
     "train.seed": "any seed is as good as 0; a repeat's own follows from it",
@@ -73,7 +72,7 @@ def test_a_strategys_option_is_set_by_a_suite(
 
 
 def test_every_strategy_precision_and_scaling_is_in_a_suite(cases: list[Case]) -> None:
-    assert {case.strategy.name for case in cases} == set(strategies.names()) - {"script"}  # no script ships
+    assert {case.strategy.name for case in cases} == set(strategies.names()) - {"command"}  # no command ships
     assert {case.scaling for case in cases} == {"none", "strong", "weak"}
     assert {case.device for case in cases} == {"auto", "cpu", "cuda"}
     assert any(case.threads is not None and len(case.threads) > 1 for case in cases)

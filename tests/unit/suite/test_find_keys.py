@@ -77,21 +77,6 @@ def test_what_does_not_fit_together_is_refused(suite: Path, setting: str, said: 
     assert said in str(raised.value)
 
 
-def test_a_pipeline_is_searched_at_its_own_number_of_micro_batches(suite: Path) -> None:
-    pipeline = [
-        f"cases.most.{key}"
-        for key in ("workload.name=transformer_lm", "strategy.name=pp", "train.accumulate=4")
-    ]
-    found = cases(suite, *pipeline, "cases.most.workload.tie_embeddings=false")[1]
-    assert (found.find_batch, found.train.accumulate) == (FindSpec(smallest=4, largest=64), 4)
-    for setting in ("batch_per_rank=8", "scaling=weak", "scaling=strong"):
-        with pytest.raises(InputError, match=r"find_batch cannot divide a batch") as raised:
-            cases(suite, *pipeline, f"cases.most.{setting}")
-        assert "leave out the batch, and set train.accumulate and scaling: none" in str(raised.value)
-        assert "leave it out" not in str(raised.value)
-        assert "give it" not in str(raised.value)
-
-
 def test_the_plan_says_that_probing_comes_first(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(suite.parent)
     asked = ["show", "fits.yaml", "--device", "cpu", "--ranks-per-node", "1"]

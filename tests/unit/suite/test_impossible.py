@@ -137,7 +137,7 @@ def with_wire(*factors: float) -> dict[str, object]:
 
 
 def test_longer_and_shorter_messages_need_a_strategy_that_sends_them(tmp_path: Path) -> None:
-    for name in ("fsdp1", "tp", "pp", "mesh", "ep"):
+    for name in ("fsdp1", "tp", "mesh"):
         text = refusal(tmp_path, {"name": name}, workload={"name": "transformer_lm"}, **with_wire(0.5, 2))
         assert (
             f"measure.wire needs a strategy whose messages can be longer or shorter, and {name} has none"

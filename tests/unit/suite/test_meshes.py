@@ -1,4 +1,4 @@
-"""Tensor and pipeline parallelism: which meshes a plan accepts, and what it says of those that it refuses."""
+"""Tensor parallelism: which meshes a plan accepts, and what it says of those that it refuses."""
 
 from __future__ import annotations
 
@@ -36,16 +36,12 @@ def refusal(folder: Path, strategy: Any, **keys: Any) -> str:
     ("strategy", "world", "shared", "per_rank"),
     [
         ("tp", 4, 4, 32),
-        ("pp", 4, 4, 32),
         ({"mesh": {"tp": 2}}, 8, 2, 8),
-        ({"mesh": {"tp": 2, "pp": 2}}, 8, 4, 16),
-        ({"mesh": {"pp": 4, "dp_replicate": None, "dp_shard": 1}}, 8, 4, 16),
+        ({"mesh": {"tp": 4, "dp_replicate": None, "dp_shard": 1}}, 8, 4, 16),
         ({"mesh": {"dp_shard": 2, "dp_replicate": 4}}, 8, 1, 4),
-        ("ep", 4, 1, 8),
-        ({"mesh": {"ep": 2, "tp": 2}}, 8, 2, 8),
     ],
 )
-def test_ranks_of_tp_and_pp_share_a_batch_and_those_of_dp_divide_it(
+def test_ranks_of_tp_share_a_batch_and_those_of_dp_divide_it(
     tmp_path: Path, strategy: Any, world: int, shared: int, per_rank: int
 ) -> None:
     (run,) = planned(tmp_path, strategy, world=[world], train={"accumulate": 4})
@@ -79,66 +75,23 @@ def test_the_name_as_the_only_key_may_be_set(tmp_path: Path) -> None:
         (
             {"mesh": {"tp": 3}},
             {},
-            "a mesh of dp_replicate x dp_shard x cp x pp x tp = 1 x 2 x 1 x 1 x 3 has 6 ranks, but world is 8",
+            "a mesh of dp_replicate x dp_shard x tp = 1 x 2 x 3 has 6 ranks, but world is 8",
         ),
         (
             {"mesh": {"dp_shard": 2, "tp": 2}},
             {},
-            "1 x 2 x 1 x 1 x 2 has 4 ranks, but world is 8: choose a world that the dimensions divide, and leave out",
+            "1 x 2 x 2 has 4 ranks, but world is 8: choose a world that the dimensions divide, and leave out",
         ),
         (
             {"mesh": {"dp_shard": None, "dp_replicate": None}},
             {},
             "dp_replicate and dp_shard are both null: give one of them",
         ),
-        (
-            {"mesh": {"ep": 3}},
-            {},
-            "8 ranks of dp_shard do not divide into groups of 3 that share experts (ep): 8 / 3 = 2.66667",
-        ),
-        ({"mesh": {"ep": 2, "pp": 2}}, {"train": {"accumulate": 4}}, "ep divides the ranks of dp_shard: use"),
         ({"mesh": {"sequence_parallel": True}}, {}, "sequence_parallel needs tp: 2 or more"),
-        ({"pp": {"stages_per_rank": 2}}, {}, "the schedule 1f1b has one stage per rank"),
-        (
-            "pp",
-            {"train": {"accumulate": 4}},
-            "there are 4 for 8 stages: set train.accumulate to 8 or more, or use schedule: gpipe",
-        ),
-        (
-            {"pp": {"schedule": "zero_bubble"}},
-            {"train": {"accumulate": 14}, "global_batch": 28, "world": [4]},
-            "runs 14 micro-batches over 4 ranks in 3 rounds, which does not divide them: set train.accumulate to a "
-            "multiple of 4",
-        ),
-        ("cp", {}, "torch divides sequences among ranks (cp) on GPUs only"),
-        ({"mesh": {"cp": 2}}, {}, "strategy: {tp: {sequence_parallel: true}} also divides activations"),
-        ("cp", {"workload": {"name": "spiral_mlp"}}, "spiral_mlp has no method cp_batch"),
-        ({"mesh": {"tp": 2, "async_tp": True}}, {}, "async_tp needs sequence_parallel: true"),
-        (
-            {"mesh": {"tp": 2, "async_tp": True, "sequence_parallel": True}},
-            {},
-            "give train.compile: true, or leave out async_tp",
-        ),
-        (
-            {"mesh": {"tp": 2, "async_tp": True, "sequence_parallel": True}},
-            {"train": {"compile": True}},
-            "reads the memory of other GPUs, which CPUs do not have",
-        ),
-        (
-            {"mesh": {"pp": 2, "schedule": "zero_bubble"}},
-            {"train": {"accumulate": 4}},
-            "torch loses a part of the gradients of sharded stages: use schedule: 1f1b or interleaved",
-        ),
-        (
-            {"pp": {"schedule": "zero_bubble"}},
-            {"train": {"accumulate": 8, "checkpointing": "keep_attention"}},
-            "use train.checkpointing: true, or another schedule",
-        ),
         ("tp", {"train": {"precision": "fp16"}}, "use bf16"),
         ("tp", {"train": {"optimizer": "sgd", "fused_optimizer": True}}, "torch's fused SGD cannot update divided"),
         ("fsdp", {"train": {"optimizer": "sgd", "fused_optimizer": True}}, "use train.optimizer: adamw"),
         ("tp", {"workload": {"name": "spiral_mlp"}}, "spiral_mlp has no method tp_plan"),
-        ("pp", {"workload": {"name": "mnist_cnn"}}, "mnist_cnn has no method stages"),
         ("tp", {"scaling": "weak", "global_batch": None, "batch_per_rank": 4, "world": [2, 4]}, "same ranks_per_batch"),
     ],
 )  # fmt: skip
@@ -152,6 +105,4 @@ def test_an_automatic_size_that_the_mesh_does_not_fit_is_skipped(tmp_path: Path)
     runs = planned(tmp_path, {"mesh": {"tp": 2}}, world="auto")
     reasons = {run.spec.world_size: run.skip_reason for run in runs}
     assert reasons[2] is reasons[4] is reasons[8] is None
-    assert str(reasons[1]).startswith(
-        "a mesh of dp_replicate x dp_shard x cp x pp x tp = 1 x 1 x 1 x 1 x 2 has 2 ranks"
-    )
+    assert str(reasons[1]).startswith("a mesh of dp_replicate x dp_shard x tp = 1 x 1 x 2 has 2 ranks")

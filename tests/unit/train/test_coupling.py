@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from torch import nn
 
-from bench.train.check_workload import couples_examples
+from bench.train.rank import _couples_examples
 
 
 def _model(norm):
@@ -25,8 +25,8 @@ def _model(norm):
     ],
 )
 def test_statistics_of_a_ranks_own_batch_couple_its_examples(norm, couples):
-    assert couples_examples(SimpleNamespace(), _model(norm)) is couples
+    assert _couples_examples(SimpleNamespace(couples_examples=False), _model(norm)) is couples
 
 
 def test_a_workload_says_that_its_loss_couples_examples():
-    assert couples_examples(SimpleNamespace(couples_examples=True), _model(nn.Identity())) is True
+    assert _couples_examples(SimpleNamespace(couples_examples=True), _model(nn.Identity())) is True

@@ -32,22 +32,6 @@ LM = {
             "sequence_length 18 does not divide among 4 ranks (sequence_parallel): 18 / 4 = 4.5",
         ),
         ("tp", {"sequence_parallel": True}, 4, {"dropout": 0.1}, "use dropout: 0"),
-        ("pp", {}, 8, {}, "4 layers are too few for 8 stages of a pipeline"),
-        ("pp", {"schedule": "interleaved"}, 4, {}, "4 layers are too few for 8 stages of a pipeline"),
-        ("ep", {}, 2, {}, "give the workload experts, as in experts: 8"),
-        (
-            "ep",
-            {},
-            4,
-            {"experts": 6},
-            "6 experts do not divide among 4 ranks of the dimension ep: 6 / 4 = 1.5",
-        ),
-        ("pp", {}, 2, {"experts": 4}, "leave out experts, or pp"),
-        ("tp", {"sequence_parallel": True}, 2, {"experts": 4}, "on other tokens"),
-        ("pp", {}, 2, {"tie_embeddings": True}, "use tie_embeddings: false"),
-        ("cp", {}, 3, {}, "sequence_length 16 does not divide into 6 parts, two for each of 3 ranks"),
-        ("cp", {}, 2, {"dropout": 0.1}, "dropout needs whole sequences, which no rank has under cp"),
-        ("cp", {}, 2, {"experts": 4}, "experts needs whole sequences, which no rank has under cp"),
     ],
 )
 def test_a_model_that_does_not_divide_is_refused_before_the_session(
@@ -56,14 +40,13 @@ def test_a_model_that_does_not_divide_is_refused_before_the_session(
     asked = {
         "workload": "transformer_lm",
         "source": "synthetic",
-        "source_options": {},
         "data_root": None,
         "seed": 0,
     }
     made = workloads.make(asked | {"options": LM | {"validation_examples": 0} | workload})
     made.prepare()
     with pytest.raises(InputError) as refused:
-        strategies.suits(strategy, options, world, made, TrainSpec())  # type: ignore[arg-type] # transformer_lm has both methods
+        strategies.suits(strategy, options, world, made, TrainSpec())  # type: ignore[arg-type] # transformer_lm has tp_plan
     assert message in str(refused.value)
 
 
@@ -71,7 +54,6 @@ def test_compiled_blocks_and_fused_optimizers_under_tp_need_data_parallelism() -
     asked = {
         "workload": "transformer_lm",
         "source": "synthetic",
-        "source_options": {},
         "data_root": None,
         "seed": 0,
     }

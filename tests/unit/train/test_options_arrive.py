@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
-import torch._inductor.config as inductor
 from torch import nn
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
@@ -107,22 +106,6 @@ def _input(model: Any) -> Any:
     return getattr(model.norm.weight, "placements", None)
 
 
-def _stages(model: Any) -> Any:
-    return [stage.index for stage in model.stages]
-
-
-def _schedule(model: Any) -> Any:
-    return type(model._schedule(4)).__name__
-
-
-def _cuts_messages(model: Any) -> bool:
-    """Whether torch.compile cuts messages from now on; resets it."""
-    found = bool(inductor._micro_pipeline_tp)
-    inductor._micro_pipeline_tp = False
-    return found
-
-
-TP, PP = {"tp": 2, "dp_shard": 2}, {"pp": 2, "dp_shard": 2}
 MESHES = [
     Case("mesh", "dp_replicate", 2, lambda m: next(m.parameters()).device_mesh.shape, (4,), (2, 2)),
     Case("mesh", "dp_shard", 4, lambda m: next(m.parameters()).device_mesh.shape, (4,), (4,)),
@@ -134,34 +117,20 @@ MESHES = [
         ("dp_shard",),
         ("dp_shard", "tp"),
     ),
-    Case("mesh", "cp", 2, lambda m: next(m.parameters()).device_mesh.size(), 2, 4),
-    Case("mesh", "ep", 2, lambda m: m.layers[0].feed_forward.experts.group is not None, False, True),
-    Case("mesh", "pp", 2, lambda m: type(m).__name__ == "Pipeline", False, True),
     Case("mesh", "sequence_parallel", True, lambda m: len(_input(m)), 1, 2),
-    Case("mesh", "async_tp", True, _cuts_messages, False, True),
-    Case("mesh", "schedule", "gpipe", _schedule, "Schedule1F1B", "ScheduleGPipe"),
-    Case("mesh", "stages_per_rank", 1, _stages, [0, 2], [0]),
     Case("tp", "sequence_parallel", True, lambda m: _input(m) is None, True, False),
-    Case("pp", "schedule", "zero_bubble", _schedule, "Schedule1F1B", "ScheduleInterleavedZeroBubble"),
-    Case("pp", "stages_per_rank", 1, _stages, [0, 4], [0]),
 ]
 """The effects on the first of four ranks."""
 NEEDED: dict[tuple[str, str], dict[str, Any]] = {
-    ("mesh", "cp"): {"dp_shard": 2},
-    ("mesh", "sequence_parallel"): TP,
-    ("mesh", "async_tp"): TP | {"sequence_parallel": True},
-    ("mesh", "schedule"): PP,
-    ("mesh", "stages_per_rank"): PP | {"schedule": "interleaved"},
-    ("pp", "stages_per_rank"): {"schedule": "interleaved"},
+    ("mesh", "sequence_parallel"): {"tp": 2, "dp_shard": 2},
 }
 """Other options that an option needs."""
 
 
-def divided(name: str, experts: int | None = None, **options: Any) -> Any:
+def divided(name: str, **options: Any) -> Any:
     asked = {
         "workload": "transformer_lm",
         "source": "synthetic",
-        "source_options": {},
         "data_root": None,
         "seed": 0,
     }
@@ -172,7 +141,6 @@ def divided(name: str, experts: int | None = None, **options: Any) -> Any:
         "sequence_length": 16,
         "vocab_size": 256,
         "tie_embeddings": False,
-        "experts": experts,
     }
     workload = workloads.make(asked | {"options": shape})
     kind = strategies.load(name)
@@ -185,16 +153,8 @@ def divided(name: str, experts: int | None = None, **options: Any) -> Any:
 @pytest.mark.parametrize("case", MESHES, ids=[f"{case.strategy}.{case.option}" for case in MESHES])
 def test_an_option_of_a_mesh_arrives(case: Case) -> None:
     others = NEEDED.get((case.strategy, case.option), {})
-    experts = 8 if case.option == "ep" else None
-    assert case.read(divided(case.strategy, experts, **others)) == case.default
-    assert case.read(divided(case.strategy, experts, **others, **{case.option: case.value})) == case.changed
-
-
-def test_under_ep_a_rank_has_its_part_of_the_experts_and_its_shard_of_the_rest() -> None:
-    layer = divided("ep", experts=8).layers[0]
-    assert layer.feed_forward.experts.widen.to_local().shape == (8 // 4, 32, 4 * 32)
-    assert layer.feed_forward.experts.group.size() == 4
-    assert layer.attention.project.weight.to_local().shape == (32 // 4, 32)
+    assert case.read(divided(case.strategy, **others)) == case.default
+    assert case.read(divided(case.strategy, **others, **{case.option: case.value})) == case.changed
 
 
 def test_under_tp_a_rank_has_its_part_of_each_divided_layer() -> None:

@@ -10,8 +10,11 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.fsdp import FSDPModule
+from torch.distributed.tensor import parallel
 from torch.nn.parallel import DistributedDataParallel
 
+from bench import strategies
 from bench.common.error_text import describe
 from bench.plan.plan import plan
 from bench.records.run_spec import Slots
@@ -30,6 +33,14 @@ cases:
 
 
 def _problems(folder: Path, *settings: str, data: Path | None = None) -> list[str]:
+    problems, skipped = _answer(folder, *settings, data=data)
+    assert skipped == []
+    return problems
+
+
+def _answer(
+    folder: Path, *settings: str, data: Path | None = None
+) -> tuple[list[str], list[tuple[int, str]]]:
     (folder / "suite.yaml").write_text(SUITE)
     suite = load_suite(str(folder / "suite.yaml"), Selection(settings=settings))
     planned = plan(suite, Slots(slots_per_node=2, cpus_per_node=2, device_type="cpu"), "session")
@@ -38,8 +49,41 @@ def _problems(folder: Path, *settings: str, data: Path | None = None) -> list[st
     preflight.main(theirs, json.dumps({"jobs": [job], "stacks": str(folder / "stacks")}))
     while isinstance(message := json.loads(ours.recv_bytes()), dict):  # a call that is about to be made
         assert message["cases"] == "case one"
-    problems: list[str] = message
-    return problems
+    problems, skipped = message
+    return problems, [(place, reason) for place, reason in skipped]
+
+
+def test_a_case_that_the_installed_torch_cannot_run_is_skipped_with_the_version_that_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = (
+        "cases.one.strategy=fsdp",
+        "cases.one.scaling=weak",
+        "cases.one.world=[2]",
+        "measure.wire=[1, 2]",
+    )
+    assert _answer(tmp_path, *wanted) == ([], [])
+    monkeypatch.delattr(FSDPModule, "set_custom_all_gather")
+    reason = "FSDP2 lets no one replace its collectives, which measure.wire needs; torch 2.11 does"
+    assert _answer(tmp_path, *wanted) == ([], [(0, f"strategy fsdp on torch {torch.__version__}: {reason}")])
+    assert _answer(tmp_path, *wanted[:3]) == ([], [])
+
+
+def test_strategies_name_what_older_versions_of_torch_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    def as_in_torch_2_6(module, device_mesh=None, parallelize_plan=None):
+        raise AssertionError
+
+    two_parts = {"tp": 2, "dp_shard": 1}
+    assert strategies.lacking("mesh", two_parts, "cpu", wire=False) is None
+    monkeypatch.setattr(parallel, "parallelize_module", as_in_torch_2_6)
+    assert "torch 2.8 has it" in (strategies.lacking("mesh", two_parts, "cpu", wire=False) or "")
+    assert "torch 2.8 has it" in (strategies.lacking("tp", {}, "cuda", wire=False) or "")
+    assert strategies.lacking("mesh", {}, "cpu", wire=False) is None
+    monkeypatch.setattr(torch.cpu, "Stream", object)
+    for name in ("fsdp", "mesh"):
+        assert "torch 2.8" in (strategies.lacking(name, {}, "cpu", wire=False) or "")
+        assert strategies.lacking(name, {}, "cuda", wire=False) is None
+    assert strategies.lacking("ddp", {}, "cpu", wire=True) is None
 
 
 def test_an_error_is_described_on_one_printable_line() -> None:
@@ -115,8 +159,9 @@ def test_a_folder_that_cannot_be_read_is_named_with_its_case(tmp_path: Path) -> 
 
 TWICE = """
 from torch import nn
+from bench.workloads import Workload
 made = []
-class Net:
+class Net(Workload):
     def model(self):
         made.append(1)
         if len(made) > MOST: raise KeyError("spent")
@@ -128,49 +173,7 @@ class Net:
 
 def test_an_error_in_a_later_call_is_a_problem_with_its_line_too(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(TWICE.replace("MOST", "2"))
-    settings = (f"workload.name={tmp_path}/net.py:Net", "train.optimizer=RMSprop", "train.checkpointing=true")
-    assert _problems(tmp_path, *settings) == [
-        "case one: KeyError: 'spent' (in model() of net.py:Net, line 7)"
-    ]
-
-
-def test_a_shipped_workload_validates_on_nothing_if_its_examples_come_from_a_loader(tmp_path: Path) -> None:
-    (tmp_path / "loader.py").write_text(
-        "import torch\n"
-        "def loader(shard):\n"
-        "    size = shard.batch_size\n"
-        "    return [{'points': torch.zeros(size, 2), 'arms': torch.zeros(size, dtype=torch.int64)}]\n"
-    )
-    assert _problems(tmp_path, "measure.validate_every=2") == []
-    settings = (f"data={tmp_path}/loader.py:loader", "measure.validate_every=2")
-    assert _problems(tmp_path, *settings) == [
-        "case one: measure.validate_every: spiral_mlp has no examples to validate on: leave the key out, or set it to "
-        "0, as with --set measure.validate_every=0"
-    ]
-
-
-PAIR = """
-import torch
-from torch import nn
-
-class Pair:
-    def model(self):
-        return nn.ModuleDict({"first": nn.Linear(3, 3), "second": nn.Linear(3, 1)})
-    def batch(self, places, keys):
-        return {"x": torch.ones(len(places), 3)}
-    def loss(self, model, batch):
-        return model["second"](model["first"](batch["x"])).mean()
-"""
-
-
-def test_members_have_no_longer_messages(tmp_path: Path) -> None:
-    """Each is distributed by itself, also if the workload makes no own steps, which the suite would tell."""
-    (tmp_path / "pair.py").write_text(PAIR)
-    settings = (
-        f"workload={{name: {tmp_path}/pair.py:Pair}}",
-        "cases.one.strategy=ddp",
-        "cases.one.world=[2]",
-    )
-    assert _problems(tmp_path, *settings) == []
-    (problem,) = _problems(tmp_path, *settings, "measure.wire=[2]")
-    assert "measure.wire is for models that are trained as one, and the model of pair.py:Pair is" in problem
+    (problem,) = _problems(tmp_path, f"workload.name={tmp_path}/net.py:Net", "train.checkpointing=true")
+    first, *traceback = problem.splitlines()
+    assert first == "case one: net.py:8, in model: KeyError: 'spent'"
+    assert (traceback[0], traceback[-1]) == ("Traceback (most recent call last):", "KeyError: 'spent'")

@@ -31,4 +31,7 @@ def test_whatever_is_raised_is_the_runs_result(
     )  # fmt: skip
     with pytest.raises(UnboundLocalError):  # _leave ends the process, where it is the real one
         rank.main(json.dumps(asdict(job)))
-    assert codes == [{"error": f"{type(raised).__name__}: bye", "oom": False}, 1]
+    assert codes == [
+        {"error": f"{type(raised).__name__}: bye (test_rank_ends.py:21, in run)", "oom": False},
+        1,
+    ]

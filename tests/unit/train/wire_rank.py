@@ -60,7 +60,7 @@ def state(training: Training) -> dict[str, Any]:
     local = [wire._local(one).detach().flatten().tolist() for one in training.model.parameters()]
     return {
         "weights": local,
-        "optimizers": json.loads(json.dumps([o.state_dict() for o in training.optimizers], default=_plain)),
+        "optimizer": json.loads(json.dumps(training.optimizer.state_dict(), default=_plain)),
         "averages": [one.flatten().tolist() for one in training.ema.averages],
         "random": [torch.get_rng_state().tolist(), str(random.getstate()), str(np.random.get_state())],
     }
@@ -94,15 +94,15 @@ def main(folder: Path, rank: int, strategy_name: str, factors: list[float], *, c
     model = strategy.wrap(own_model, workload.blocks(own_model), device=device, precision="fp32")
     if compiled:
         model = torch.compile(model, backend="aot_eager")  # the graphs of the default, without code for them
-    length = run_length(spec.measure, workloads.epoch_size(workload), spec.global_batch)
-    steps = length.steps + after_training.batches_after(spec, strategy, length.steps)
+    limit = run_length(spec.measure, workload.dataset_size, spec.global_batch)
+    steps = limit + after_training.batches_after(spec, strategy, limit)
     training = Training(
         spec=spec, workload=workload, strategy=strategy, own_model=own_model, model=model, device=device,
-        batches=loader.batches(workload, spec, rank, 1 + steps), length=length,
+        batches=loader.batches(workload, spec, rank, 1 + steps), limit=limit,
     )  # fmt: skip
-    for _ in range(length.steps):
+    for _ in range(limit):
         training.unrecorded_step()
-    training.schedules = []
+    training.schedule = None
     before, batch = state(training), next(training.batches)
     for name, position, key in (
         ("all_reduce", 0, "tensor"),

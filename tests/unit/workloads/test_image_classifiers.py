@@ -14,7 +14,7 @@ from bench.data import loader
 from bench.data.images import encoded as encoded_images
 from bench.data.images import pictures
 from bench.data.images.generated import GeneratedImages
-from bench.train.check_workload import couples_examples
+from bench.train.rank import _couples_examples
 from tests.unit.workloads.runs import SMALL, spec, workload
 from tests.unit.workloads.test_loader import equal
 
@@ -60,7 +60,7 @@ def test_a_thousand_scores_come_out_and_each_residual_block_is_a_unit(name: str,
 
 
 def test_batchnorm_couples_the_examples_of_resnet50_and_nothing_those_of_vit_b_16() -> None:
-    assert [couples_examples(*on_meta(name)) for name in BOTH] == [True, False]
+    assert [_couples_examples(*on_meta(name)) for name in BOTH] == [True, False]
 
 
 @pytest.mark.parametrize("channels_last", [True, False])

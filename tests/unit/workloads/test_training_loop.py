@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from runs import spec, workload
@@ -37,7 +35,7 @@ def training(every: int, until_loss: float | None = None) -> Training:
         model=model,
         device=device,
         batches=batches,
-        length=run_length(run.measure, made.dataset_size, run.global_batch),
+        limit=run_length(run.measure, made.dataset_size, run.global_batch),
     )
 
 
@@ -116,40 +114,3 @@ def test_without_a_target_no_loss_ends_a_training(tmp_path: Path) -> None:
     one = training(2)
     one.run(TellingClock(tmp_path / "steps.raw"), lambda _step: 0.0)
     assert (one.steps, one.reached_target) == (10, False)
-
-
-class TwoMicroBatches(strategies.load("single")):  # type: ignore[misc] # a class by its name
-    """Makes steps as a pipeline does: torch first calls the loss of the first micro-batch to learn the shapes."""
-
-    makes_steps = True
-
-    def forward_backward(self, model: Any, loss: Any, batches: Any, ended: Any) -> torch.Tensor:
-        loss(model, batches[0])
-        losses = [loss(model, batch) for batch in batches]
-        ended("forward")
-        total: torch.Tensor = torch.stack(losses).mean()
-        total.backward()  # type: ignore[no-untyped-call]
-        ended("backward")
-        return total.detach()
-
-    def evaluate(self, model: Any, evaluate: Any, batch: Any) -> Any:
-        return evaluate(model, batch)
-
-
-def test_a_strategy_may_make_the_steps_and_named_losses_count_once(tmp_path: Path) -> None:
-    plain, kept = training(0), []
-    two = dataclasses.replace(plain.spec, train=dataclasses.replace(plain.spec.train, accumulate=2))
-    made = plain.workload
-    loss = made.loss
-    made.loss = lambda model, batch: {"loss": (found := loss(model, batch)), "again": 3 * found}  # type: ignore[method-assign, return-value, assignment]
-    asked = {field.name: getattr(plain, field.name) for field in dataclasses.fields(plain) if field.init}
-    batches = loader.batches(made, two, 0, 10)
-    strategy: Any = TwoMicroBatches(plain.strategy.Options())
-    own = Training(
-        **asked | {"spec": two, "strategy": strategy, "batches": batches, "keep_named_losses": kept.append}
-    )
-    own.run(TellingClock(tmp_path / "steps.raw"), lambda _: None)
-    rows = recorder.read(tmp_path / "steps.raw")
-    named = np.concatenate(kept)
-    np.testing.assert_allclose(named["loss"], 3 * rows.column("loss"), rtol=1e-6)
-    assert len(named) == 10

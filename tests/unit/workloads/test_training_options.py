@@ -48,7 +48,7 @@ def training(train: dict[str, Any] | None = None, **measure: Any) -> Training:
         model=model,
         device=device,
         batches=loader.batches(made, run, 0, STEPS),
-        length=run_length(run.measure, made.dataset_size, run.global_batch),
+        limit=run_length(run.measure, made.dataset_size, run.global_batch),
     )
 
 

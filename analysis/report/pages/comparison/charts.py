@@ -80,7 +80,7 @@ def _rows(comparison: ComparedSessions, kind: _Panel) -> pl.DataFrame:
     in_common = (
         rows.group_by("panel").agg(pl.col("session").n_unique() > 1).filter("session").get_column("panel")
     )
-    rows = rows.filter(pl.col("panel").is_in(in_common.implode()))
+    rows = rows.filter(pl.col("panel").is_in(in_common.to_list()))
     kept = _shown(distinct(rows, "panel"), comparison)
     rows = rows.with_columns(pl.col("panel").n_unique().alias("panel_count")).filter(
         pl.col("panel").is_in(kept)

@@ -46,7 +46,7 @@ def forest(comparison: ComparedSessions) -> Markup:
         *(pl.col(name).cast(pl.Float64) for name in ("ratio", "ratio_lo", "ratio_hi")),
     )
     kept = rows.top_k(MOST_ROWS, by=pl.col("ratio").log().abs()).get_column("label")
-    rows = rows.filter(pl.col("label").is_in(kept.implode()))
+    rows = rows.filter(pl.col("label").is_in(kept.to_list()))
     columns = [
         "label",
         "candidate",

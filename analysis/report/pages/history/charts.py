@@ -122,7 +122,7 @@ def _kept(rows: pl.DataFrame) -> list[str]:
     )
     kinds = ["changed", "regression"]
     most = by.sort([*kinds, "far"], descending=True, maintain_order=True).head(MOST_PANELS)
-    chosen = by.filter(pl.col("panel").is_in(most.get_column("panel").implode()))
+    chosen = by.filter(pl.col("panel").is_in(most.get_column("panel").to_list()))
     return chosen.sort(kinds, descending=True, maintain_order=True).get_column("panel").to_list()
 
 

@@ -94,12 +94,19 @@ def test_a_case_that_was_planned_but_never_ran_keeps_its_row(exported):
     assert (row["case_name"], row["missing"]) == ("not", 1)
 
 
+def test_where_no_chart_has_rows_it_is_said_and_nothing_is_written(exported, tmp_path):
+    done = exported("planned", "--format", "svg", "--case", "not", "--out", str(tmp_path / "all"))
+    assert isinstance(done.exception, AnalysisError)
+    assert str(done.exception) == "session 'planned' has no data for any chart"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_name_of_a_case_with_a_matrix_selects_all_combinations(exported):
     rows = json.loads(exported("matrix", "--format", "json", "--case", "a").stdout)
     assert [row["case_name"] for row in rows] == ["a~precision=fp32", "a~precision=bf16"]
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
+@pytest.mark.parametrize("form", ["markdown", "latex"])
 def test_tables_reasons_and_sentence_are_of_the_chosen_cases(export, form):
     written = export(ORDINARY, "--format", form, "--case", "single").stdout
     assert "single" in written
@@ -174,31 +181,25 @@ def test_a_caption_in_markdown_is_its_first_line_without_markup(export):
     assert any(line.startswith("- `ddp` on 8 ranks is 6.34 times as fast") for line in lines)
 
 
-def test_a_caption_is_the_title_of_a_text_and_of_a_picture(export):
-    lines = export(ORDINARY, "--format", "text", "--caption", CAPTION).stdout.splitlines()
-    assert lines[0] == "50 % of A_b & $x$ \\input{x} on *two* H200"
-    for chart in ("summary", "speedup"):
-        written = export(ORDINARY, "--format", "svg", "--chart", chart, "--caption", CAPTION).stdout_bytes
-        assert "50 % of A_b & $x$ \\input{x} on *two* H200" in _texts(written)
-        title = ElementTree.fromstring(written).find(f"{SVG}title")
-        assert title is not None
-        assert title.text == "50 % of A_b & $x$ \\input{x} on *two* H200"
+def test_a_caption_is_the_title_of_a_picture(export):
+    written = export(ORDINARY, "--format", "svg", "--chart", "speedup", "--caption", CAPTION).stdout_bytes
+    assert "50 % of A_b & $x$ \\input{x} on *two* H200" in _texts(written)
+    title = ElementTree.fromstring(written).find(f"{SVG}title")
+    assert title is not None
+    assert title.text == "50 % of A_b & $x$ \\input{x} on *two* H200"
 
 
 def test_a_long_caption_of_a_picture_is_wrapped_and_whole(export):
     caption = "words and " * 30
-    for chart in ("summary", "speedup"):
-        plain, written = (
-            ElementTree.fromstring(export(ORDINARY, "--format", "svg", "--chart", chart, *more).stdout_bytes)
-            for more in ((), ("--caption", caption))
-        )
-        assert written.get("width") == plain.get("width")
-        assert "".join(caption.split()) in "".join(_texts(ElementTree.tostring(written)).split())
+    plain, written = (
+        ElementTree.fromstring(export(ORDINARY, "--format", "svg", "--chart", "speedup", *more).stdout_bytes)
+        for more in ((), ("--caption", caption))
+    )
+    assert written.get("width") == plain.get("width")
+    assert "".join(caption.split()) in "".join(_texts(ElementTree.tostring(written)).split())
 
 
-@pytest.mark.parametrize(
-    ("form", "heading"), [("text", "tokens/s"), ("markdown", "| tokens/s |"), ("latex", "& tokens/s &")]
-)
+@pytest.mark.parametrize(("form", "heading"), [("markdown", "| tokens/s |"), ("latex", "& tokens/s &")])
 def test_a_session_of_text_shows_tokens_in_place_of_examples(exported, form, heading):
     written = exported("tokens", "--format", form).stdout
     assert heading in written
@@ -206,7 +207,7 @@ def test_a_session_of_text_shows_tokens_in_place_of_examples(exported, form, hea
     assert "20,481" in written  # 128 tokens x 64 / 0.4 s, the mean over repeats that vary
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
+@pytest.mark.parametrize("form", ["markdown", "latex"])
 def test_a_session_of_text_and_images_shows_both(exported, form):
     written = exported("both", "--format", form).stdout
     assert "examples/s" in written
@@ -222,11 +223,11 @@ def test_rows_have_examples_and_tokens(exported):
     assert [row["tokens_per_s"] / row["throughput"] for row in rows] == [128, 128]
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
+@pytest.mark.parametrize("form", ["markdown", "latex"])
 def test_the_source_names_the_commit_of_the_training_code(exported, form):
     written = exported("commit", "--format", form).stdout
     assert re.search(rf"commit of the training code [`\\a-z{{]*{COMMIT}", written)
 
 
 def test_without_a_commit_the_source_names_none(exported):
-    assert "training code" not in exported("images", "--format", "text").stdout
+    assert "training code" not in exported("images", "--format", "markdown").stdout

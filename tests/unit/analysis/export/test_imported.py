@@ -32,7 +32,6 @@ def run(shared):
 @pytest.mark.parametrize(
     ("form", "row"),
     [
-        ("text", "published 8 2 0.0175 6.34 79.3 % good"),
         ("markdown", "| `published` | 8 | 2 | 0.0175 | 6.34 | 79.3 % | good |"),
         ("latex", r"\texttt{published} & 8 & 2 & 0.0175 & 6.34 & 79.3 \% & good \\"),
     ],
@@ -54,6 +53,6 @@ def test_rows_have_nulls_and_the_published_figures(run):
 def test_charts_are_those_that_whole_runs_have(run, tmp_path):
     run("export", "P", "--format", "svg", "--out", str(tmp_path))
     names = {path.stem for path in tmp_path.iterdir()}
-    assert {"summary", "speedup", "efficiency", "throughput"} <= names
+    assert {"speedup", "efficiency", "throughput"} <= names
     assert not names & {"phases", "loss", "step_time_by_rank"}
     assert "Ring: across several nodes." in (tmp_path / "speedup.svg").read_text()

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from analysis.export.formats.siunitx import aligned
 from analysis.export.latex_text import escaped, label, typewriter
 from tests.unit.analysis.export.conftest import HOSTILE, MANY, ORDINARY
 
@@ -53,10 +52,9 @@ def test_a_table_has_the_figures_of_the_summary_and_notes_about_them(export):
         assert written.count(part) == 1
 
 
-@pytest.mark.parametrize("form", ["latex", "siunitx"])
 @pytest.mark.parametrize("session", [ORDINARY, HOSTILE, MANY])
-def test_a_table_is_ascii_and_every_row_has_as_many_cells(export, session, form):
-    written = export(session, "--format", form).stdout
+def test_a_table_is_ascii_and_every_row_has_as_many_cells(export, session):
+    written = export(session, "--format", "latex").stdout
     assert written.isascii()
     rows = [line for line in written.splitlines() if line.endswith(r" \\")]
     assert len({len(re.findall(r"(?<!\\)&", row)) for row in rows}) == 1
@@ -66,28 +64,3 @@ def test_a_table_longer_than_a_page_breaks_over_pages(export):
     written = export(MANY, "--format", "latex").stdout
     assert written.startswith(r"% In the preamble: \usepackage{booktabs,longtable}")
     assert r"\begin{longtable}" in written
-
-
-def test_siunitx_gets_columns_as_wide_as_their_numbers_and_the_same_figures(export):
-    written = export(ORDINARY, "--format", "siunitx").stdout
-    assert written.startswith(r"% In the preamble: \usepackage{booktabs,siunitx}")
-    assert r"\begin{tabular}{lS[table-format=1.0]S[table-format=4.1]S[table-format=1.2]ll}" in written
-    assert r"configuration & {ranks} & {examples/s} & {speedup} & efficiency [95 \%] & verdict \\" in written
-    assert r"\texttt{ddp} & 8 & 1120 & 6.34 & 79.2 \% [79.0" in written
-    rows, plain = (
-        [re.sub(r"(?<=\d),(?=\d)|[{}]", "", line) for line in text.splitlines()]
-        for text in (written, export(ORDINARY, "--format", "latex").stdout)
-    )
-    assert [row for row, other in zip(rows, plain, strict=True) if row != other] == [rows[0], rows[5]]
-
-
-@pytest.mark.parametrize(
-    ("cells", "alignment", "written"),
-    [
-        (["1.00", "", "1,012.5"], "S[table-format=4.2]", ["1.00", "{}", "1012.5"]),
-        (["7", "about 5"], "S[table-format=1.0]", ["7", "{about 5}"]),
-    ],
-)
-def test_siunitx_sets_a_cell_without_a_number_as_text(cells, alignment, written):
-    assert aligned("speedup", cells) == (alignment, "{speedup}", written)
-    assert aligned("speedup", ["none"]) is None

@@ -1,4 +1,4 @@
-"""bench export --format pdf, png and svg: table and charts, whole, on white. Only our own files are replaced."""
+"""bench export --format pdf, png and svg: charts, whole, on white. Only our own files are replaced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PIL import Image
 
 from analysis.errors import AnalysisError
 from analysis.report.charts import all_charts
-from tests.unit.analysis.export.conftest import FAILURES, HOSTILE, MANY, NAMES, ORDINARY
+from tests.unit.analysis.export.conftest import FAILURES, HOSTILE, ORDINARY
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -43,18 +43,14 @@ def folder(results, tmp_path_factory):
 def test_every_chart_with_rows_has_a_file_of_its_name(folder):
     names = {name.removesuffix(".svg") for name in _names(folder)}
     assert {
-        "summary",
         "speedup",
         "efficiency",
         "throughput",
-        "time",
-        "time_a_whole_run",
         "phases",
         "loss",
     } <= names
-    known = ("summary", *all_charts())
     assert [
-        name for name in names if not any(name == one or name.startswith(f"{one}_") for one in known)
+        name for name in names if not any(name == one or name.startswith(f"{one}_") for one in all_charts())
     ] == []
 
 
@@ -68,15 +64,14 @@ def test_every_svg_is_text_on_white_that_says_what_it_shows_and_whose_it_is(fold
         name = path.stem
         (title, description) = (root.find(f"{SVG}title"), root.find(f"{SVG}desc"))
         chart = next(
-            (chart for key, chart in all_charts().items() if name == key or name.startswith(f"{key}_")), None
+            chart for key, chart in all_charts().items() if name == key or name.startswith(f"{key}_")
         )
         assert title is not None
-        is_finding = chart is None or chart.shows_finding
-        assert title.text == (FINDING if is_finding else chart.question)
+        assert title.text == (FINDING if chart.shows_finding else chart.question)
         drawn = " ".join(_texts(written))
         assert title.text[:60] in drawn
-        assert chart is None or chart.question in drawn
-        assert "Source: session ordinary, suite smoke, on cpu" in drawn or chart is None
+        assert chart.question in drawn
+        assert "Source: session ordinary, suite smoke, on cpu" in drawn
         assert description is not None
         assert description.text is not None
         assert description.text.startswith("session ordinary, suite smoke, on cpu")
@@ -123,26 +118,6 @@ def test_a_pdf_is_one_page_of_vectors_as_large_as_its_svg_and_says_whose_it_is(e
     assert out.read_bytes().endswith(written.splitlines()[-1] + b"\n")
 
 
-@pytest.mark.parametrize(("session", "names"), [(HOSTILE, NAMES), (FAILURES, ["bad"])])
-def test_the_table_has_every_case_whatever_its_name(export, session, names):
-    written = export(session, "--format", "svg", "--chart", "summary").stdout_bytes
-    texts = _texts(written)
-    root = ElementTree.fromstring(written)
-    texts += [text.get("aria-label", "") for text in root.iter(f"{SVG}text")]
-    shown = [name.replace("\u202e", "\\u202e").replace("\n", "\\n") for name in names]
-    assert [name for name in shown if name not in texts] == []
-    picture = Image.open(io.BytesIO(export(session, "--format", "png", "--chart", "summary").stdout_bytes))
-    assert picture.width == 2 * int(root.get("width"))
-
-
-def test_a_table_of_many_cases_shows_both_ends_and_says_so(export):
-    texts = _texts(export(MANY, "--format", "svg", "--chart", "summary").stdout_bytes)
-    assert len([text for text in texts if re.fullmatch(r"case_\d+", text)]) == 20
-    said = " ".join(texts)
-    assert "The largest size of each of 70 cases, by throughput: 20 of them, from both ends;" in said
-    assert "the other formats have all 70 rows." in said
-
-
 def test_hostile_names_are_text_in_every_chart(export, tmp_path):
     assert export(HOSTILE, "--format", "svg", "--out", str(tmp_path / "all")).exit_code == 0
     for path in (tmp_path / "all").iterdir():
@@ -165,9 +140,8 @@ def test_hostile_names_are_text_in_every_chart(export, tmp_path):
         }, path.name
 
 
-def test_a_session_of_failures_has_its_table_and_no_chart_of_speed(export, tmp_path):
+def test_a_session_of_failures_has_no_chart_of_speed(export, tmp_path):
     assert export(FAILURES, "--format", "png", "--out", str(tmp_path / "all")).exit_code == 0
-    assert "summary.png" in _names(tmp_path / "all")
     assert "speedup.png" not in _names(tmp_path / "all")
     done = export(FAILURES, "--format", "png", "--chart", "speedup")
     assert str(done.exception) == "--chart speedup: session 'failures' has no data for it"
@@ -195,7 +169,7 @@ def test_one_chart_can_have_the_name_of_a_file(export, tmp_path):
     [
         (
             ["--format", "png", "--chart", "speed"],
-            "no chart 'speed': there are summary, ",
+            "no chart 'speed': there are ",
         ),
         (["--format", "png"], "all charts are several files: give --out DIR, or name one with --chart"),
         (["nosuch", "--format", "svg", "--chart", "loss"], "no session 'nosuch'"),

@@ -11,7 +11,7 @@ OPTIONS = {
 
 
 def fires(results: Path) -> None:
-    """The ranks of a script reduced no gradients."""
+    """The ranks of a command reduced no gradients."""
     make_session(results, [_case("independent copies")])
 
 
@@ -23,4 +23,4 @@ def quiet(results: Path) -> None:
 
 def _case(ranks_train: str | None) -> Case:
     outcome = {"ranks_train": ranks_train}
-    return Case(name="script", step_ms={2: 11.0}, workload="command", options=OPTIONS, outcome=outcome)
+    return Case(name="command", step_ms={2: 11.0}, workload="command", options=OPTIONS, outcome=outcome)

@@ -57,11 +57,11 @@ def _session(
     groups: Groups | None = None,
     **recorded_by: str,
 ) -> Path:
-    """A script on one rank and two, with batches of 32 on each of two ranks."""
+    """A command on one rank and two, with batches of 32 on each of two ranks."""
     outcome = {"parameters": GRADIENTS // 4, "recorded_by": json.dumps(DDP | recorded_by)}
     case = Case(
-        name="script",
-        strategy="script",
+        name="command",
+        strategy="command",
         workload="command",
         options=OPTIONS,
         step_ms={1: [20.0, 20.1, 20.2], 2: [15.0, 15.1, 15.2]},

@@ -1,0 +1,130 @@
+"""Ranks in another Python, which has torch: what it must have, and what it is shown of this installation."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import bench
+from bench.common import safe_path
+from bench.common.errors import InputError
+
+_NEEDED = ("torch", "numpy")
+_SHOWN = ("annotated_types", "psutil", "pynvml", "setproctitle")
+"""Other modules that ranks import. Ours are shown if the other Python has none: one file or folder each, which needs no
+other package. The compiled ones are the reason why both Pythons must be of one version."""
+_VERSIONS = ("torch", "torchvision", "numpy")
+_PROGRAM = """
+import importlib.util, json, platform, sys
+from importlib import metadata
+
+def version(name):
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+names, versions = json.loads(sys.argv[1])
+print(json.dumps({
+    "python": platform.python_version(),
+    "missing": [name for name in names if importlib.util.find_spec(name) is None],
+    "torch": getattr(importlib.util.find_spec("torch"), "origin", None),
+    "versions": {name: version(name) for name in versions},
+}))
+"""
+_PATIENCE_S = 120.0
+_VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+class _NoAnswerError(Exception):
+    """The text says why a Python did not say what it has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherPython:
+    """A Python that can run ranks."""
+
+    path: str
+    torch: Path
+    """Its package."""
+    facts: dict[str, str]
+    """Its facts for the `environment` table, in place of those of this Python."""
+    shown: dict[str, Path]
+    """File or folder of each module that it is shown, by the name under which it finds it."""
+
+    def show(self, folder: Path) -> Path:
+        """Make a folder for PYTHONPATH that holds these modules and nothing else."""
+        site = folder / "shown"
+        if not site.is_dir():
+            site.mkdir()
+            for name, target in self.shown.items():
+                (site / name).symlink_to(target)
+        return site
+
+
+@functools.cache
+def examine(python: str) -> OtherPython:
+    """Raises InputError if ranks cannot run in it; the message names what is missing."""
+    try:
+        found = _ask(python)
+    except _NoAnswerError as error:
+        raise InputError(
+            f"--python {python}: {error}: give the path of a Python {_VERSION} that has torch, as in --python "
+            "~/mine/bin/python"
+        ) from error
+    theirs = found["python"].rpartition(".")[0]
+    if theirs != _VERSION:
+        raise InputError(
+            f"--python {python}: it is Python {theirs}, and this is {_VERSION}: install scalebench in an environment "
+            f"of Python {theirs}"
+        )
+    if lacking := [name for name in _NEEDED if name in found["missing"]]:
+        install = shlex.join([python, "-m", "pip", "install", *lacking])
+        raise InputError(f"--python {python}: it has no {' and no '.join(lacking)}: `{install}` installs it")
+    shown = {"bench": Path(bench.__file__).parent}
+    for name in _SHOWN:
+        spec = importlib.util.find_spec(name) if name in found["missing"] else None
+        if spec is not None and spec.origin is not None:
+            file = Path(spec.origin)
+            target = file.parent if spec.submodule_search_locations else file
+            shown[target.name] = target
+    facts = {"python": found["python"], **found["versions"], "ranks_python": python}
+    return OtherPython(path=python, torch=Path(found["torch"]).parent, facts=facts, shown=shown)
+
+
+def _ask(python: str) -> dict[str, Any]:
+    """The answer of a Python to the program above. Raises _NoAnswerError."""
+    asked = [python, "-c", _PROGRAM, json.dumps([[*_NEEDED, *_SHOWN], _VERSIONS])]
+    environment = safe_path.environment_of_an_image()  # with the caller's PYTHONPATH, without our folder
+    try:
+        ended = subprocess.run(
+            asked,
+            env=environment,
+            cwd="/",
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE_S,
+            check=False,
+        )
+    except OSError as error:
+        raise _NoAnswerError(f"it does not start ({error.strerror})") from error
+    except subprocess.TimeoutExpired as error:
+        raise _NoAnswerError(f"it did not answer within {_PATIENCE_S:.0f} s") from error
+    if ended.returncode != 0:
+        said = ended.stderr.strip().splitlines()[-1:] or ["it printed no error"]
+        raise _NoAnswerError(f"it ended with exit code {ended.returncode} ({said[0]})")
+    try:
+        found: dict[str, Any] = json.loads(
+            ended.stdout.splitlines()[-1]
+        )  # its start-up may print lines before
+        return {key: found[key] for key in ("python", "missing", "torch", "versions")}
+    except (IndexError, ValueError, KeyError, TypeError) as error:
+        raise _NoAnswerError("it runs no Python code") from error

@@ -1,0 +1,135 @@
+"""Facts that the probes of all ranks give together: the batch, the examples, and whether they train one model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from bench.measure.profile.profiled_step import first_problem
+from bench.records.run_spec import RunSpec
+
+_LEAST_BYTES = 64
+"""Bytes of reductions in a step below which nothing but a loss or a flag is reduced."""
+_LEAST_BYTES_PER_ELEMENT = 1e-3
+"""The same for each trained parameter: PowerSGD sends at least 2e-3, metrics of a large model less."""
+
+_NO_BACKWARD = "not known: the command does not call backward()"
+
+Commands = Mapping[str, Mapping[str, Any]]
+"""By rank, the key `command` of the probe's outcome (bench/probe/bench_probe/record.py)."""
+
+
+def with_the_batch(spec: RunSpec, commands: Commands) -> RunSpec:
+    """The specification with the batch that was counted: the most frequent one of each rank."""
+    batches = [facts["batch"] for facts in commands.values()]
+    if len(batches) < spec.world_size or not all(batches):
+        return spec
+    return replace(spec, batch_per_rank=max(batches), global_batch=sum(batches))
+
+
+def of_run(spec: RunSpec, commands: Commands) -> dict[str, Any]:
+    """Fields of the run's outcome."""
+    ranks = list(commands.values())
+    first = ranks[0]
+    totals = {
+        name: sum(facts["counts"][name] / max(1, facts["counts"]["steps"]) for facts in ranks)
+        for name in ("examples", "tokens")
+    }
+    digests = [facts["digest"] for facts in ranks]
+    known = all(digest is not None for digest in digests)
+    return {
+        "examples_per_step": totals["examples"] or None,
+        "tokens_per_example": totals["tokens"] / totals["examples"]
+        if totals["tokens"] and totals["examples"]
+        else None,
+        "same_batch": len(set(digests)) == 1
+        if known and len(ranks) > 1 and not _pass_messages(ranks)
+        else None,
+        "ranks_train": _ranks_train(spec, ranks),
+        "recorded_by": json.dumps(_recorded_by(spec, first)),
+        "profile_problem": first_problem(ranks),
+    }
+
+
+def _ranks_train(
+    spec: RunSpec, ranks: Sequence[Mapping[str, Any]]
+) -> Literal["one model", "independent copies"] | None:
+    """Whether the ranks combine their gradients, judged by the profiled steps."""
+    if spec.world_size == 1 or len(ranks) < spec.world_size:
+        return None
+    if any(facts["world_size"] in (None, 1) for facts in ranks):
+        return "independent copies"
+    bytes_sent = [sent for facts in ranks if (sent := facts.get("reduced_bytes")) is not None]
+    if len(bytes_sent) < len(ranks) or _pass_messages(ranks):  # the first also if the run was stopped
+        return None
+    elements = max(facts["trained_elements"] or 0 for facts in ranks)
+    if min(bytes_sent) < max(_LEAST_BYTES, _LEAST_BYTES_PER_ELEMENT * elements):
+        return "independent copies"
+    groups = [group["ranks"] for facts in ranks for used in facts["groups"].values() for group in used]
+    if groups and not _are_connected(spec.world_size, groups):
+        return "independent copies"
+    return "one model"
+
+
+def _pass_messages(ranks: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether ranks exchange messages with single ranks, as the stages of a pipeline do: they share a model without
+    reductions, and one batch."""
+    return any(facts.get("has_messages") for facts in ranks)
+
+
+def _are_connected(world_size: int, groups: Iterable[Sequence[int]]) -> bool:
+    """Whether the process groups that were used lead from every rank to every other."""
+    reached, todo = {0}, [set(group) for group in groups]
+    while joining := [group for group in todo if group & reached]:
+        reached = reached.union(*joining)
+        todo = [group for group in todo if not group <= reached]
+    return len(reached) == world_size
+
+
+def _optimizers(facts: Mapping[str, Any]) -> str:
+    """Their classes. One that appears after the warm-up may show that the steps are not what the user means."""
+    return ", ".join(
+        f"{name} (after the warm-up)" if number in facts["late_optimizers"] else name
+        for number, name in enumerate(facts["optimizers"])
+    )
+
+
+def _obtained(phase: str, facts: Mapping[str, Any], seen: str | None) -> str:
+    marked = "bench_probe.phase" if phase in facts["named_phases"] else None
+    return ", ".join(filter(None, (seen, marked))) or "not known"
+
+
+def _loader(workers: int | None, starts: int) -> dict[str, str]:
+    """Workers of the DataLoader, and how often they started in the measured steps; nothing without a DataLoader."""
+    return {} if workers is None else {"loader_workers": str(workers), "loader_starts": str(starts)}
+
+
+def _recorded_by(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, str]:
+    """How each figure was obtained, in a few words."""
+    own, options = facts["has_own_steps"], spec.workload_options
+    models, seen = ", ".join(facts["models"]), facts["seen"]
+    examples = {
+        "bench_probe.step": "given to bench_probe.step",
+        "loader": "first dimension of the DataLoader's batches",
+        "model": f"first dimension of the first tensor given to {models}",
+        "compiled": "first dimension of the first tensor given to the compiled function",
+        None: "not known",
+    }[facts["examples_from"]]
+    if options["examples_per_step"] is not None:
+        examples = "given as examples_per_step"
+    backward = "backward" in seen
+    loss = "sum of the scalars on which backward() is called" if backward else _NO_BACKWARD
+    return {
+        "step": "bench_probe.step" if own else f"step() of {facts['closing']}",
+        "optimizers": _optimizers(facts),
+        "loss": "given to bench_probe.step" if facts["has_own_loss"] else loss,
+        "data": _obtained("data", facts, "DataLoader" if "data" in seen else None),
+        "forward": _obtained("forward", facts, f"calls of {models}" if "forward" in seen else None),
+        "backward": _obtained("backward", facts, "torch.autograd.backward" if backward else None),
+        **_loader(**facts["loader"]),
+        "examples": examples,
+        "skipped_steps": str(facts["counts"]["skipped"]),
+        "torch": facts["torch"],
+    }

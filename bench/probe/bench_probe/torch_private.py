@@ -1,0 +1,58 @@
+"""The private names of torch that the probe uses; no other file of it may use one."""
+
+from __future__ import annotations
+
+import pkgutil
+from typing import Any, NamedTuple
+
+SEEN = ("2.6", "2.8", "2.11", "2.13", "2.15")
+"""Versions in which all names of this table and of bench's were looked up. A test looks them up again."""
+
+
+class Name(NamedTuple):
+    """A private name of torch."""
+
+    place: str
+    """Module and attribute, as pkgutil.resolve_name reads them."""
+    use: str
+    """Its purpose in our code."""
+    seen: tuple[str, ...] = SEEN
+    """Versions of torch in which it was looked up and found."""
+
+    def load(self) -> Any:
+        """The object with this name. Raises ImportError or AttributeError if this version of torch does not have it."""
+        return pkgutil.resolve_name(self.place)
+
+
+NAMES = {
+    "BaseDataLoaderIter": Name(
+        "torch.utils.data.dataloader:_BaseDataLoaderIter", "to see each batch of a DataLoader"
+    ),
+    "disable": Name(
+        "torch._dynamo:disable", "hooks outside of compiled code; torch 2.0 has no torch.compiler"
+    ),
+    "get_sequence_number": Name(
+        "torch.distributed:ProcessGroup._get_sequence_number_for_group", "collectives that a group has begun"
+    ),
+    "profiler_enabled": Name("torch._C:_autograd._profiler_enabled", "whether the script profiles itself"),
+    "world": Name("torch.distributed.distributed_c10d:_world", "all process groups with their ranks"),
+}
+"""By the name under which this module has it."""
+
+
+def __getattr__(name: str) -> Any:  # on demand, because some of them take seconds to import
+    if name not in NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return NAMES[name].load()
+
+
+def workers_of(iterator: Any) -> tuple[int, bool]:
+    """The loader processes of a DataLoader's iterator, and whether they end with it."""
+    workers = iterator._num_workers
+    return workers, workers > 0 and not iterator._persistent_workers
+
+
+def modules_in(module: Any) -> dict[str, Any]:
+    """The modules in a module, by name. Its constructor need not have ended."""
+    modules: dict[str, Any] = vars(module).get("_modules", {})
+    return modules

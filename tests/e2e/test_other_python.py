@@ -1,0 +1,127 @@
+"""Ranks in another environment, which has torch and numpy and into which nothing is installed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+OF_TORCH = (
+    *("torch", "torchgen", "functorch", "numpy", "numpy.libs", "sympy", "mpmath", "typing_extensions.py"),
+    *("filelock", "fsspec", "networkx", "jinja2", "markupsafe", "nvidia", "triton", "cuda"),
+)
+"""torch, numpy and what they need: nothing else can be imported in the other environment."""
+NOTE = "import sys; open({file!r}, 'a').write(sys.prefix + chr(10))\n"
+
+
+def _environment(folder: Path, names: tuple[str, ...]) -> Path:
+    """Links to these packages of this environment; a file `started` gets a line for each Python that starts there."""
+    venv.create(folder, with_pip=False)
+    here = Path(sysconfig.get_path("purelib"))
+    (site,) = folder.glob("lib/python3*/site-packages")
+    versions = [info.name for name in ("torch", "numpy") for info in here.glob(f"{name}-*.dist-info")]
+    for name in (*names, *(versions if names else ())):
+        if (here / name).exists():
+            (site / name).symlink_to(here / name)
+    (site / "sitecustomize.py").write_text(NOTE.format(file=str(folder / "started")))
+    return folder / "bin/python"
+
+
+def _bench(results: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "bench", "suite", *arguments, "--results", results]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_ranks_run_in_another_environment_that_keeps_its_packages(tmp_path: Path) -> None:
+    python = _environment(tmp_path / "mine", OF_TORCH)
+    before = sorted((tmp_path / "mine").rglob("*"))
+    chosen = ("--quick", "--case", "ddp_strong", "--world", "1,2", "--repeats", "1", "--device", "cpu")
+    done = _bench(tmp_path / "results", "smoke", *chosen, "--python", python, "--session", "elsewhere")
+    assert done.returncode == 0, done.stderr
+    assert {*sorted((tmp_path / "mine").rglob("*"))} - {*before, tmp_path / "mine/started"} == set()
+    started = (tmp_path / "mine/started").read_text().splitlines()
+    assert set(started) == {str(tmp_path / "mine")}
+
+    session = tmp_path / "results/elsewhere"
+    facts = json.loads((session / "session.json").read_text())["environment"]["0"]
+    assert facts["ranks_python"] == str(python)
+    assert facts["torchvision"] == "not installed"
+    assert facts["torch"].split("+")[0] == _version("torch")
+
+    run = next(session.glob("runs/*1x2*/run.json"), None) or next(session.rglob("*1x2*/run.json"))
+    run.unlink()
+    resumed = _bench(tmp_path / "results", "--resume", "elsewhere")
+    assert resumed.returncode == 0, resumed.stderr
+    assert run.is_file()
+    assert len((tmp_path / "mine/started").read_text().splitlines()) > len(started)
+
+
+def _version(package: str) -> str:
+    from importlib import metadata
+
+    return metadata.version(package).split("+")[0]
+
+
+def test_what_the_other_python_lacks_is_one_line_before_anything_is_measured(tmp_path: Path) -> None:
+    python = _environment(tmp_path / "bare", ())
+    lacks = _bench(tmp_path / "results", "smoke", "--quick", "--python", python)
+    install = f"`{python} -m pip install torch numpy` installs it"
+    assert (lacks.returncode, lacks.stderr.splitlines()[-1]) == (
+        2,
+        f"error: --python {python}: it has no torch and no numpy: {install}",
+    )
+    assert not list((tmp_path / "results").glob("*/session.json"))
+
+
+def test_a_python_of_another_version_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "python"
+    answer = json.dumps({"python": "3.9.18", "missing": [], "torch": None, "versions": {}})
+    other.write_text(f"#!/bin/sh\necho '{answer}'\n")
+    other.chmod(0o755)
+    refused = _bench(tmp_path / "results", "smoke", "--quick", "--python", other)
+    here = ".".join(map(str, sys.version_info[:2]))
+    assert refused.returncode == 2
+    assert refused.stderr.splitlines()[-1] == (
+        f"error: --python {other}: it is Python 3.9, and this is {here}: install scalebench in an environment of "
+        "Python 3.9"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "happened"),
+    [
+        (None, "it does not start (No such file or directory)"),
+        ("#!/bin/sh\n", "it runs no Python code"),
+        ("#!/bin/sh\necho null\n", "it runs no Python code"),
+        (
+            "#!/bin/sh\necho first >&2; echo no libpython >&2; exit 127\n",
+            "it ended with exit code 127 (no libpython)",
+        ),
+    ],
+)
+def test_what_does_not_answer_as_a_python_is_refused_by_suite_and_dry_run_and_told_by_batch(
+    text: str | None, happened: str, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    if text is not None:
+        other.write_text(text)
+        other.chmod(0o755)
+    here = ".".join(map(str, sys.version_info[:2]))
+    said = (
+        f"--python {other}: {happened}: give the path of a Python {here} that has torch, as in --python "
+        "~/mine/bin/python"
+    )
+    for arguments in ((), ("--dry-run",)):
+        refused = _bench(tmp_path / "results", "smoke", "--quick", "--python", other, *arguments)
+        assert (refused.returncode, refused.stderr.splitlines()[-1]) == (2, f"error: {said}")
+    assert not list((tmp_path / "results").glob("*/session.json"))
+    line = [sys.executable, "-m", "bench", "batch", "smoke", "--python", other]
+    batch = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert batch.returncode == 0
+    assert f"bench: {said}; the script uses it on the nodes" in batch.stderr.splitlines()

@@ -1,0 +1,117 @@
+"""Facts that the probes of all ranks give together."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bench.command import facts
+from tests.unit.workloads.runs import spec
+
+OPTIONS = {"examples_per_step": None}
+RUN = replace(spec(batch_per_rank=0, world=4), workload="command", workload_options=OPTIONS)
+
+
+def used(*groups: list[int]) -> dict[str, list[dict[str, Any]]]:
+    """Process groups of one profiled step."""
+    return {
+        "9": [
+            {"name": str(n), "description": "", "ranks": ranks, "calls": 1} for n, ranks in enumerate(groups)
+        ]
+    }
+
+
+def rank(number: int, **other: Any) -> dict[str, Any]:
+    """The facts of a rank of a distributed training."""
+    return {
+        "batch": 8, "counts": {"examples": 240, "tokens": 0, "steps": 30, "skipped": 0}, "digest": number,
+        "world_size": 4, "reduced_bytes": 1000, "groups": used([0, 1, 2, 3]),
+        "has_own_steps": False, "named_phases": [], "has_messages": False, "has_own_loss": False, "models": ["Net"],
+        "seen": ["backward", "data", "forward"], "examples_from": "loader",
+        "loader": {"workers": 2, "starts": 1}, "closing": "SGD", "optimizers": ["SGD"],
+        "late_optimizers": [], "trained_elements": 1000,
+        "profile_problem": None,
+        "torch": "2.15.0", **other,
+    }  # fmt: skip
+
+
+def ranks(**other: Any) -> dict[str, dict[str, Any]]:
+    return {str(number): rank(number, **other) for number in range(4)}
+
+
+def test_the_batch_and_the_examples_are_those_of_all_ranks() -> None:
+    counted = ranks() | {
+        "3": rank(3, batch=6, counts={"examples": 90, "tokens": 630, "steps": 15, "skipped": 0})
+    }
+    found = facts.with_the_batch(RUN, counted)
+    assert (found.batch_per_rank, found.global_batch) == (8, 30)
+    outcome = facts.of_run(RUN, counted)
+    assert outcome["examples_per_step"] == 30
+    assert outcome["tokens_per_example"] == 42 / 30
+    assert outcome["same_batch"] is False
+    assert json.loads(outcome["recorded_by"])["examples"] == "first dimension of the DataLoader's batches"
+
+
+def test_the_batch_is_unknown_if_a_rank_could_not_count_it() -> None:
+    assert facts.with_the_batch(RUN, ranks() | {"2": rank(2, batch=None)}) == RUN
+    without = ranks(batch=None, counts={"examples": 0, "tokens": 0, "steps": 30, "skipped": 0})
+    assert facts.of_run(RUN, without)["examples_per_step"] is None
+
+
+@pytest.mark.parametrize(
+    ("other", "train"),
+    [
+        ({}, "one model"),
+        ({"groups": {}}, "one model"),  # this torch does not tell its groups
+        ({"world_size": None}, "independent copies"),  # no process group
+        ({"world_size": 1}, "independent copies"),
+        ({"reduced_bytes": 4}, "independent copies"),  # a loss for the log
+        ({"reduced_bytes": 64 * 4, "trained_elements": 1_000_000}, "independent copies"),  # 64 metrics
+        ({"reduced_bytes": 2_000, "trained_elements": 1_000_000}, "one model"),  # PowerSGD sends no less
+        ({"reduced_bytes": 63, "trained_elements": 10}, "independent copies"),
+        ({"reduced_bytes": 64, "trained_elements": 10}, "one model"),
+        ({"reduced_bytes": None}, None),  # the profiler failed
+        ({"groups": {"9": []}}, "one model"),
+        ({"reduced_bytes": 0, "has_messages": True}, None),  # a pipeline
+    ],
+)
+def test_ranks_that_combine_their_gradients_train_one_model(other: dict[str, Any], train: str | None) -> None:
+    assert facts.of_run(RUN, ranks(**other))["ranks_train"] == train
+
+
+def test_the_rank_that_reduces_least_and_the_one_that_trains_most_decide() -> None:
+    of_ranks = ranks(reduced_bytes=10_000, trained_elements=1_000_000)
+    assert facts.of_run(RUN, of_ranks)["ranks_train"] == "one model"
+    for other in ({"reduced_bytes": 256}, {"trained_elements": 100_000_000}):
+        one_differs = of_ranks | {"2": of_ranks["2"] | other}
+        assert facts.of_run(RUN, one_differs)["ranks_train"] == "independent copies"
+
+
+def test_groups_must_lead_from_every_rank_to_every_other() -> None:
+    apart = {str(number): rank(number, groups=used([0, 1] if number < 2 else [2, 3])) for number in range(4)}
+    assert facts.of_run(RUN, apart)["ranks_train"] == "independent copies"
+    linked = apart | {"0": rank(0, groups=used([0, 1], [0, 2]))}
+    assert facts.of_run(RUN, linked)["ranks_train"] == "one model"
+
+
+def test_a_run_that_was_stopped_has_no_profiled_steps_to_judge_by() -> None:
+    stopped = ranks()
+    for one in stopped.values():
+        del one["reduced_bytes"], one["has_messages"]
+    assert facts.of_run(RUN, stopped)["ranks_train"] is None
+
+
+def test_the_stages_of_a_pipeline_share_their_batch() -> None:
+    same = {name: one | {"digest": 7} for name, one in ranks().items()}
+    stages = {name: one | {"has_messages": True} for name, one in same.items()}
+    assert facts.of_run(RUN, same)["same_batch"] is True
+    assert facts.of_run(RUN, stages)["same_batch"] is None
+
+
+def test_one_rank_trains_one_model_anyway() -> None:
+    alone = replace(RUN, world_size=1)
+    assert facts.of_run(alone, {"0": rank(0)})["ranks_train"] is None
+    assert facts.of_run(alone, {"0": rank(0)})["same_batch"] is None
