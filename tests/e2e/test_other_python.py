@@ -33,6 +33,11 @@ def _environment(folder: Path, names: tuple[str, ...]) -> Path:
     return folder / "bin/python"
 
 
+def _files(environment: Path) -> set[Path]:
+    """All files and folders but the bytecode that any Python caches."""
+    return {path for path in environment.rglob("*") if "__pycache__" not in path.parts}
+
+
 def _bench(results: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     line = [sys.executable, "-m", "bench", "suite", *arguments, "--results", results]
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -40,11 +45,11 @@ def _bench(results: Path, *arguments: str | Path) -> subprocess.CompletedProcess
 
 def test_ranks_run_in_another_environment_that_keeps_its_packages(tmp_path: Path) -> None:
     python = _environment(tmp_path / "mine", OF_TORCH)
-    before = sorted((tmp_path / "mine").rglob("*"))
+    before = _files(tmp_path / "mine")
     chosen = ("--quick", "--case", "ddp_strong", "--world", "1,2", "--repeats", "1", "--device", "cpu")
     done = _bench(tmp_path / "results", "smoke", *chosen, "--python", python, "--session", "elsewhere")
     assert done.returncode == 0, done.stderr
-    assert {*sorted((tmp_path / "mine").rglob("*"))} - {*before, tmp_path / "mine/started"} == set()
+    assert _files(tmp_path / "mine") - before == {tmp_path / "mine/started"}
     started = (tmp_path / "mine/started").read_text().splitlines()
     assert set(started) == {str(tmp_path / "mine")}
 
