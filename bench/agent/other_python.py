@@ -15,6 +15,7 @@ from typing import Any
 import bench
 from bench.common import safe_path
 from bench.common.errors import InputError
+from bench.machine import gpu_vendor
 
 _NEEDED = ("torch", "numpy")
 _SHOWN = ("annotated_types", "psutil", "pynvml", "setproctitle")
@@ -88,6 +89,12 @@ def examine(python: str) -> OtherPython:
     if lacking := [name for name in _NEEDED if name in found["missing"]]:
         install = shlex.join([python, "-m", "pip", "install", *lacking])
         raise InputError(f"--python {python}: it has no {' and no '.join(lacking)}: `{install}` installs it")
+    torch = Path(found["torch"]).parent
+    if (gpu_vendor.built_for("hip", torch) is not None) != gpu_vendor.is_amd():
+        raise InputError(
+            f"--python {python}: its torch and the one here use GPUs of different vendors, and scalebench looks for "
+            "those of its own torch: install scalebench next to that torch"
+        )
     shown = {"bench": Path(bench.__file__).parent}
     for name in _SHOWN:
         spec = importlib.util.find_spec(name) if name in found["missing"] else None
@@ -96,7 +103,7 @@ def examine(python: str) -> OtherPython:
             target = file.parent if spec.submodule_search_locations else file
             shown[target.name] = target
     facts = {"python": found["python"], **found["versions"], "ranks_python": python}
-    return OtherPython(path=python, torch=Path(found["torch"]).parent, facts=facts, shown=shown)
+    return OtherPython(path=python, torch=torch, facts=facts, shown=shown)
 
 
 def _ask(python: str) -> dict[str, Any]:

@@ -261,7 +261,10 @@ def _refuse_a_plan_of_skips(runs: tuple[PlannedRun, ...]) -> None:
             if run.skip_reason is not None:
                 kind = (run.spec.case_name, kind_of(run.skip_reason))
                 reasons.setdefault(kind, []).append(run.skip_reason)
-        lines = sorted(f"{case}: {common(alike)}" for (case, _), alike in reasons.items())
+        cases: dict[str, list[str]] = {}
+        for (case, _), alike in sorted(reasons.items()):
+            cases.setdefault(common(alike), []).append(case)
+        lines = (f"{', '.join(names)}: {reason}" for reason, names in cases.items())
         raise InputError("\n  ".join(["nothing of this plan can run here:", *lines]))
 
 

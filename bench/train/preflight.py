@@ -77,6 +77,9 @@ def main(answer: Connection, question_json: str) -> None:
         except InputError as error:
             problem = str(error)
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # a user's method may raise anything
+            if getattr(error, "name", None) == "torchvision":
+                lacking[place] = _no_torchvision(job)
+                continue
             problem = f"{said(error)}\n{''.join(traceback.format_exception(error)).rstrip()}"
         if problem is not None:
             cases.setdefault(problem, {}).update(dict.fromkeys(job["case_names"]))
@@ -110,14 +113,6 @@ def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
             strategies.suits(job["strategy"], job["strategy_options"], job["world_size"], workload, train)
     except InputError as error:
         return str(error)
-    except ModuleNotFoundError as error:
-        if error.name != "torchvision":
-            raise
-        import torch
-
-        kept = f"torch=={torch.__version__.partition('+')[0]}"  # pip would take a newer one for the newest torchvision
-        install = shlex.join([sys.executable, "-m", "pip", "install", "torchvision", kept])
-        return f"torchvision is missing, which {label(job['workload'])} needs: `{install}` installs it"
     except OSError as error:
         if error.filename is None:
             raise
@@ -161,6 +156,15 @@ def _lacking(job: dict[str, Any]) -> str | None:
     import torch
 
     return f"strategy {label(job['strategy'])} on torch {torch.__version__}: {reason}"
+
+
+def _no_torchvision(job: dict[str, Any]) -> str:
+    """Why the job's runs are skipped, and the command that installs what they need."""
+    import torch
+
+    kept = f"torch=={torch.__version__.partition('+')[0]}"  # pip would take a newer one for the newest torchvision
+    install = shlex.join([sys.executable, "-m", "pip", "install", "torchvision", kept])
+    return f"torchvision is missing, which {label(job['workload'])} or its data need: `{install}` installs it"
 
 
 def _missing(job: dict[str, Any]) -> str | None:

@@ -67,6 +67,34 @@ def test_ranks_run_in_another_environment_that_keeps_its_packages(tmp_path: Path
     assert len((tmp_path / "mine/started").read_text().splitlines()) > len(started)
 
 
+def test_without_torchvision_the_cases_that_need_it_are_skipped_and_the_others_run(tmp_path: Path) -> None:
+    python = _environment(tmp_path / "mine", OF_TORCH)
+    chosen = ("--quick", "--case", "resnet50", "--case", "transformer_lm", "--repeats", "1", "--device", "cpu")
+    done = _bench(tmp_path / "results", "gpu_throughput", *chosen, "--python", python, "--session", "elsewhere")
+    assert done.returncode == 0, done.stderr
+    runs = (json.loads(path.read_text()) for path in (tmp_path / "results/elsewhere").glob("*/run.json"))
+    ends = {run["run_id"].split(".")[0]: run["outcome"] for run in runs}
+    assert {case: end["status"] for case, end in ends.items()} == {"resnet50": "skipped", "transformer_lm": "ok"}
+    install = f"{python} -m pip install torchvision torch=={_version('torch')}"
+    assert ends["resnet50"]["error"] == (
+        f"torchvision is missing, which resnet50 or its data need: `{install}` installs it"
+    )
+
+
+def test_a_torch_for_gpus_of_another_vendor_is_refused(tmp_path: Path) -> None:
+    python = _environment(tmp_path / "mine", ("numpy",))
+    (torch,) = (tmp_path / "mine").glob("lib/python3*/site-packages")
+    (torch / "torch").mkdir()
+    (torch / "torch/__init__.py").touch()
+    (torch / "torch/version.py").write_text("hip: Optional[str] = '6.4.43482'\n")
+    refused = _bench(tmp_path / "results", "smoke", "--quick", "--python", python)
+    assert refused.returncode == 2
+    assert refused.stderr.splitlines()[-1] == (
+        f"error: --python {python}: its torch and the one here use GPUs of different vendors, and scalebench looks "
+        "for those of its own torch: install scalebench next to that torch"
+    )
+
+
 def _version(package: str) -> str:
     from importlib import metadata
 

@@ -167,6 +167,7 @@ def test_the_oci_image_runs_suites_and_is_not_root(oci: Path, shell: Shell) -> N
     assert (config["User"], config["Entrypoint"]) == ("bench", ["bench"])
 
 
+@pytest.mark.shortest
 def test_an_image_over_a_base_with_torch_leaves_that_torch_as_it_is(site: Path, shell: Shell) -> None:
     assert _labels(shell, site)["scalebench.torch"] == "base"
     shown = shell(f"apptainer exec {inside(site)} python -c {shlex.quote(OF_THE_BASE)}").splitlines()
@@ -176,6 +177,7 @@ def test_an_image_over_a_base_with_torch_leaves_that_torch_as_it_is(site: Path, 
     assert not {name for name in own if name.startswith(("torch", "triton", "nvidia_c", "numpy"))}
 
 
+@pytest.mark.shortest
 def test_a_suite_runs_on_the_torch_of_the_base(site: Path, shell: Shell) -> None:
     bench = f"apptainer exec --bind /results {inside(site)} bench"
     shell(f"{bench} suite smoke --quick --repeats 1 --results /results/site")
