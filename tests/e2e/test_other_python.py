@@ -69,12 +69,27 @@ def test_ranks_run_in_another_environment_that_keeps_its_packages(tmp_path: Path
 
 def test_without_torchvision_the_cases_that_need_it_are_skipped_and_the_others_run(tmp_path: Path) -> None:
     python = _environment(tmp_path / "mine", OF_TORCH)
-    chosen = ("--quick", "--case", "resnet50", "--case", "transformer_lm", "--repeats", "1", "--device", "cpu")
-    done = _bench(tmp_path / "results", "gpu_throughput", *chosen, "--python", python, "--session", "elsewhere")
+    chosen = (
+        "--quick",
+        "--case",
+        "resnet50",
+        "--case",
+        "transformer_lm",
+        "--repeats",
+        "1",
+        "--device",
+        "cpu",
+    )
+    done = _bench(
+        tmp_path / "results", "gpu_throughput", *chosen, "--python", python, "--session", "elsewhere"
+    )
     assert done.returncode == 0, done.stderr
     runs = (json.loads(path.read_text()) for path in (tmp_path / "results/elsewhere").glob("*/run.json"))
     ends = {run["run_id"].split(".")[0]: run["outcome"] for run in runs}
-    assert {case: end["status"] for case, end in ends.items()} == {"resnet50": "skipped", "transformer_lm": "ok"}
+    assert {case: end["status"] for case, end in ends.items()} == {
+        "resnet50": "skipped",
+        "transformer_lm": "ok",
+    }
     install = f"{python} -m pip install torchvision torch=={_version('torch')}"
     assert ends["resnet50"]["error"] == (
         f"torchvision is missing, which resnet50 or its data need: `{install}` installs it"
