@@ -98,7 +98,11 @@ class WarmServer:
         if failure is not None:
             if failure == "No module named 'torch'":
                 install = shlex.join([sys.executable, "-m", "pip", "install", "torch", "torchvision"])
-                raise InputError(f"torch is not installed here: `{install}` installs it")
+                raise InputError(
+                    f"torch is not installed here: `{install}` installs it, or --python names a Python that has it"
+                )
+            if self._elsewhere is not None:
+                raise InputError(f"--python {self._elsewhere.path}: its torch cannot be imported: {failure}")
             raise InputError(f"torch cannot be imported here: {failure}; `bench doctor` says more")
 
     def ask(

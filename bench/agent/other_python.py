@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -33,15 +34,28 @@ def version(name):
         return "not installed"
 
 names, versions = json.loads(sys.argv[1])
-print(json.dumps({
+print("scalebench: " + json.dumps({
     "python": platform.python_version(),
-    "missing": [name for name in names if importlib.util.find_spec(name) is None],
+    "missing": [name for name in names if getattr(importlib.util.find_spec(name), "origin", None) is None],
     "torch": getattr(importlib.util.find_spec("torch"), "origin", None),
     "versions": {name: version(name) for name in versions},
 }))
 """
+_ANSWER = "scalebench: "
+"""Begins the line of the answer; a Python may print others at its start and at its end."""
 _PATIENCE_S = 120.0
 _VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+_OLDEST_TORCH = (2, 6)
+
+
+def torch_too_old(version: str) -> str | None:
+    """Why a torch of this version cannot be measured with; null if it can, or if the version is not known."""
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers is None or (int(numbers[1]), int(numbers[2])) >= _OLDEST_TORCH:
+        return None
+    return f"its torch is {version}, and scalebench measures with 2.6 or newer: install a newer torch"
 
 
 class _NoAnswerError(Exception):
@@ -89,6 +103,8 @@ def examine(python: str) -> OtherPython:
     if lacking := [name for name in _NEEDED if name in found["missing"]]:
         install = shlex.join([python, "-m", "pip", "install", *lacking])
         raise InputError(f"--python {python}: it has no {' and no '.join(lacking)}: `{install}` installs it")
+    if too_old := torch_too_old(found["versions"]["torch"]):
+        raise InputError(f"--python {python}: {too_old}")
     torch = Path(found["torch"]).parent
     if (gpu_vendor.built_for("hip", torch) is not None) != gpu_vendor.is_amd():
         raise InputError(
@@ -129,9 +145,8 @@ def _ask(python: str) -> dict[str, Any]:
         said = ended.stderr.strip().splitlines()[-1:] or ["it printed no error"]
         raise _NoAnswerError(f"it ended with exit code {ended.returncode} ({said[0]})")
     try:
-        found: dict[str, Any] = json.loads(
-            ended.stdout.splitlines()[-1]
-        )  # its start-up may print lines before
+        answers = [line for line in ended.stdout.splitlines() if line.startswith(_ANSWER)]
+        found: dict[str, Any] = json.loads(answers[-1].removeprefix(_ANSWER))
         return {key: found[key] for key in ("python", "missing", "torch", "versions")}
     except (IndexError, ValueError, KeyError, TypeError) as error:
         raise _NoAnswerError("it runs no Python code") from error

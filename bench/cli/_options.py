@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -185,7 +186,12 @@ def python_option(function: _Function) -> _Function:
 def _absolute(_context: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
     """Ranks start in another folder. Links stay, because a virtual environment is known by them. A bare name is
     searched on PATH."""
-    return os.path.abspath(path) if path is not None and "/" in path else path  # noqa: PTH100 - resolve() follows links
+    if path is None:
+        return None
+    if not path:
+        raise click.BadParameter("it is empty: give the path of a Python that has torch")
+    found = path if "/" in path else shutil.which(path) or path
+    return os.path.abspath(found)  # noqa: PTH100 - resolve() follows links
 
 
 def suite_options(function: _Function) -> _Function:

@@ -124,6 +124,8 @@ def _execute(path: Path, resolved: Path, _mtime_ns: int, _size: int) -> ModuleTy
             if isinstance(error, SystemExit)
             else ""
         )
+        if isinstance(error, ModuleNotFoundError):
+            ended = f": install it in {sys.prefix}, where the suite is read, even if --python names another"
         raise InputError(f"{path} cannot be imported: {raised(error)}{at}{ended}") from error
     return module
 

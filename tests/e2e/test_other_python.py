@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import sysconfig
@@ -130,7 +131,7 @@ def test_what_the_other_python_lacks_is_one_line_before_anything_is_measured(tmp
 def test_a_python_of_another_version_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "python"
     answer = json.dumps({"python": "3.9.18", "missing": [], "torch": None, "versions": {}})
-    other.write_text(f"#!/bin/sh\necho '{answer}'\n")
+    other.write_text(f"#!/bin/sh\necho 'scalebench: {answer}'\necho goodbye\n")
     other.chmod(0o755)
     refused = _bench(tmp_path / "results", "smoke", "--quick", "--python", other)
     here = ".".join(map(str, sys.version_info[:2]))
@@ -138,6 +139,46 @@ def test_a_python_of_another_version_is_refused(tmp_path: Path) -> None:
     assert refused.stderr.splitlines()[-1] == (
         f"error: --python {other}: it is Python 3.9, and this is {here}: install scalebench in an environment of "
         "Python 3.9"
+    )
+
+
+def _with_a_torch(folder: Path, init: str, version: str) -> Path:
+    """An environment whose torch is this."""
+    python = _environment(folder, ("numpy", "numpy.libs"))
+    (site,) = folder.glob("lib/python3*/site-packages")
+    (site / "torch").mkdir()
+    (site / "torch/__init__.py").write_text(init)
+    (site / "torch/version.py").write_text("hip = None\n")
+    (site / f"torch-{version}.dist-info").mkdir()
+    (site / f"torch-{version}.dist-info/METADATA").write_text(f"Name: torch\nVersion: {version}\n")
+    return python
+
+
+def test_a_torch_that_is_too_old_or_broken_is_told_in_one_line(tmp_path: Path) -> None:
+    old = _with_a_torch(tmp_path / "old", "", "2.5.1")
+    refused = _bench(tmp_path / "results", "smoke", "--quick", "--python", old)
+    assert (refused.returncode, refused.stderr.splitlines()[-1]) == (
+        2,
+        f"error: --python {old}: its torch is 2.5.1, and scalebench measures with 2.6 or newer: install a newer torch",
+    )
+    broken = _with_a_torch(tmp_path / "broken", "raise OSError('libcudart.so.13: cannot open it')\n", "2.8.0")
+    refused = _bench(tmp_path / "results", "smoke", "--quick", "--python", broken)
+    assert (refused.returncode, refused.stderr.splitlines()[-1]) == (
+        2,
+        f"error: --python {broken}: its torch cannot be imported: OSError: libcudart.so.13: cannot open it",
+    )
+
+
+def test_a_bare_name_is_searched_on_path_and_what_is_left_of_a_torch_is_none(tmp_path: Path) -> None:
+    python = _environment(tmp_path / "mine", ("numpy", "numpy.libs"))
+    (site,) = (tmp_path / "mine").glob("lib/python3*/site-packages")
+    (site / "torch/lib").mkdir(parents=True)
+    line = [sys.executable, "-m", "bench", "suite", "smoke", "--quick", "--python", "python"]
+    path = os.environ | {"PATH": f"{python.parent}:{os.environ['PATH']}"}
+    refused = subprocess.run(line, cwd=tmp_path, env=path, capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stderr.splitlines()[-1]) == (
+        2,
+        f"error: --python {python}: it has no torch: `{python} -m pip install torch` installs it",
     )
 
 

@@ -217,6 +217,7 @@ def test_a_suite_says_in_one_line_how_to_install_torch(sides: tuple[Side, Side])
     assert ended.returncode == 2
     (said,) = (line for line in ended.stderr.splitlines() if line.startswith("error: "))
     assert said == (
-        f"error: torch is not installed here: `{sides[0].python} -m pip install torch torchvision` installs it"
+        f"error: torch is not installed here: `{sides[0].python} -m pip install torch torchvision` installs it, "
+        "or --python names a Python that has it"
     )
     assert "Traceback" not in ended.stderr
