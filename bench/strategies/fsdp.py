@@ -89,7 +89,7 @@ class Strategy(strategies.Strategy):
         from torch.distributed.fsdp import FSDPModule
 
         if wire and not hasattr(FSDPModule, "set_custom_all_gather"):
-            return "FSDP2 lets no one replace its collectives, which measure.wire needs; torch 2.11 does"
+            return "FSDP2 lets no one replace its collectives, which measure.wire needs; torch 2.10 does"
         return _fully_sharded.lacking(device_type)
 
     @staticmethod

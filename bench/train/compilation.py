@@ -77,14 +77,14 @@ class Compilations:
             "measured_recompiles": self._measured if compiled else None,
         }
 
-    def _begin(self, _: Any) -> None:
+    def _begin(self, *_: Any) -> None:  # torch 2.6 calls both without an argument
         if self._is_over:
             return
         self._count += 1
         self._measured += self._measuring
         self._began_ns = perf_counter_ns()
 
-    def _end(self, _: Any) -> None:
+    def _end(self, *_: Any) -> None:
         if self._is_over:
             return
         self._compile_ns += perf_counter_ns() - self._began_ns

@@ -64,7 +64,7 @@ def test_a_case_that_the_installed_torch_cannot_run_is_skipped_with_the_version_
     )
     assert _answer(tmp_path, *wanted) == ([], [])
     monkeypatch.delattr(FSDPModule, "set_custom_all_gather")
-    reason = "FSDP2 lets no one replace its collectives, which measure.wire needs; torch 2.11 does"
+    reason = "FSDP2 lets no one replace its collectives, which measure.wire needs; torch 2.10 does"
     assert _answer(tmp_path, *wanted) == ([], [(0, f"strategy fsdp on torch {torch.__version__}: {reason}")])
     assert _answer(tmp_path, *wanted[:3]) == ([], [])
 
