@@ -12,6 +12,7 @@ import tempfile
 import traceback
 
 from bench import cli
+from bench.agent.fork_server import WarmServer
 
 
 def run(folder: str, words: list[str]) -> tuple[int, str, str]:
@@ -33,7 +34,17 @@ def run(folder: str, words: list[str]) -> tuple[int, str, str]:
         return code, out.read(), errors.read()
 
 
+def start_the_fork_server() -> None:
+    """With torch, which a first command without it would leave out for all that follow. The commands find the
+    environment variables as they were."""
+    server = WarmServer()
+    server.start()
+    for name in server.variables:
+        del os.environ[name]
+
+
 if __name__ == "__main__":
+    start_the_fork_server()
     commands, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for line in commands:
