@@ -24,6 +24,7 @@ from analysis.wording.batch_search import limits
 from analysis.wording.caveats import (
     busy,
     imported_from,
+    of_rounds,
     outside_rounds,
     slow_runs,
     still_too_wide,
@@ -91,6 +92,7 @@ def show(
         *workers_of_baselines(points),
         *outside_rounds(points),
         *slow_runs(points),
+        *of_rounds(points),
         *still_too_wide(points),
         *target.notes(to_target),
         *limits(batches),

@@ -11,7 +11,7 @@ from analysis.database.rows import Row, session_rows
 from analysis.errors import AnalysisError
 from analysis.report import named_queries
 from analysis.report.sections.hardware import nodes_of
-from analysis.tables.scaling import EXPECTED, SPEEDUP, rates, scaling_table
+from analysis.tables.scaling import SPEEDUP, rates, scaling_table
 from analysis.tables.table import Table
 from analysis.tables.target import target_table
 from analysis.wording import machine, target, unlike_runs
@@ -29,7 +29,7 @@ _FACTS = (
     ("image", "image content"),
     ("torch", "PyTorch"),
 )
-_ON_PAPER = ("speedup", SPEEDUP, "efficiency [95 %]", EXPECTED, "verdict")
+_ON_PAPER = ("speedup", SPEEDUP, "efficiency [95 %]", "verdict")
 
 
 @dataclass(frozen=True, kw_only=True)

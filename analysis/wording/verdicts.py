@@ -45,6 +45,25 @@ def names() -> tuple[str, ...]:
     return ("poor", *reversed(limits()))
 
 
+def of_percent(efficiency: float) -> str:
+    """The verdict on an efficiency in percent, as verdict_of gives it."""
+    share = round(efficiency / 100, 9)
+    reached = (
+        name
+        for name, least in limits().items()
+        if share >= least and (name != "superlinear" or share > least)
+    )
+    return next(reached, "poor")
+
+
+def efficiency_estimate(
+    percent: float, low: float | None, high: float | None, *, apart_from: float | None = None
+) -> tuple[str, str]:
+    """`telling_estimate` of an efficiency, with the digits that its verdict needs: `89.96`, not `90.0`, if it is
+    good."""
+    return numbers.telling_estimate(percent, low, high, apart_from=apart_from, kind=of_percent)
+
+
 def is_open(point: Row) -> bool:
     """Whether the interval of an efficiency spans more than two verdicts, so that none can be given. `point` is a row
     of `scaling`."""

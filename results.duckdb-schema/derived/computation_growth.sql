@@ -1,6 +1,6 @@
 -- One row per session, case and placement under weak scaling over ranks (not the baseline) whose computation is known
 -- here and at the baseline in the same way: how much longer a rank computes for the same number of examples, beyond the
--- term clocks of efficiency_loss, whose term work has the cost. Slow runs (`slow_runs`) do not count, as there.
+-- term clocks of efficiency_loss, whose term work has the cost.
 WITH losses AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, known_by,
@@ -15,7 +15,6 @@ parts AS (
         session_id, case_name, nodes, ranks_per_node, threads, known_by,
         avg(computation_ms) AS computation_ms
     FROM run_parts
-    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, known_by
     HAVING avg(computation_ms) > 0
 ),

@@ -1,5 +1,5 @@
 -- One row per session, case and placement with measured steps: a rank's mean step, split as in run_parts; means over ok
--- repeats that are not slow (`slow_runs`), as in efficiency_loss. The parts add up to rank_step_ms_mean. All repeats
+-- repeats. The parts add up to rank_step_ms_mean. All repeats
 -- use the same way of knowing, the most reliable that each of them has: profiled, else one rank, else estimated.
 WITH points AS MATERIALIZED (
     SELECT
@@ -13,7 +13,6 @@ WITH points AS MATERIALIZED (
         avg(computation_ms) AS computation_ms,
         avg(other_ms) AS other_ms
     FROM run_parts
-    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, known_by
 ),
 chosen AS (

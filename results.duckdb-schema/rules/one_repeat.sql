@@ -11,13 +11,14 @@ WITH sizes AS (
         count(*) FILTER (throughput IS NOT NULL) AS measured,
         max(runs) AS most_runs
     FROM scaling
+    WHERE NOT is_published
     GROUP BY scaling.session_id
 )
 SELECT
     session_id,
     'shown' AS certainty,
     format('each of the {} sizes with a result was run once', measured) AS evidence,
-    'Run each size several times: two repeats give a first, wide interval, and five a good one.' AS advice,
-    '--repeats 5' AS options
+    'Take 3 more rounds, then ask again.' AS advice,
+    '--repeats 4' AS options
 FROM sizes
 WHERE compared > 0 AND most_runs = 1

@@ -1,4 +1,4 @@
--- title: A serial part limits the speedup
+-- title: The speedup is near its limit
 -- severity: notice
 -- meaning: A part of each step takes the same time however many workers share the rest. By Amdahl's law, this part
 --   alone limits the speedup; beyond the limit, more workers only wait. Karp-Flatt estimates this part at one size. If
@@ -42,11 +42,11 @@ largest AS (
         coalesce(karp_flatt_lo, karp_flatt) AS at_least,
         2 * (1 + at_least * (p - 1)) / (1 + at_least * (2 * p - 1)) AS gain_of_a_doubling,
         karp_flatt_lo + first_lo IS NOT NULL AS have_intervals,
-        -- By more than 0.01, which exceeds rounding; without intervals also by half.
-        0.01 + if(have_intervals, first_hi, greatest(1.5 * first_fraction - 0.01, first_fraction))
-            < if(have_intervals, karp_flatt_lo, karp_flatt) AS is_rising,
-        0.01 + if(have_intervals, karp_flatt_hi, greatest(1.5 * karp_flatt - 0.01, karp_flatt))
-            < if(have_intervals, first_lo, first_fraction) AS is_falling,
+        -- By a factor, because a fraction may be small at every size: 1.1 between the intervals, 1.5 without them.
+        if(have_intervals, karp_flatt_lo > 1.1 * greatest(first_hi, 0), karp_flatt > 1.5 * greatest(first_fraction, 0))
+            AS is_rising,
+        if(have_intervals, first_lo > 1.1 * greatest(karp_flatt_hi, 0), first_fraction > 1.5 * greatest(karp_flatt, 0))
+            AS is_falling,
         is_rising AND axis = 'ranks' AND is_profiled IS NOT TRUE AS is_to_profile
     FROM sizes
     JOIN compared_cases USING (session_id, case_name)
@@ -56,14 +56,14 @@ largest AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(have_intervals AND NOT is_open(verdict_lo, verdict_hi), 'shown', 'likely') AS certainty,
+    if(have_intervals, 'shown', 'likely') AS certainty,
     1 - efficiency AS cost,
     format(
         'the serial fraction by Karp-Flatt is {} on {} {} and {} on {}: {}; at this fraction, no number of {} is more '
         'than {}{} times as fast as {}',
-        share_text(first_fraction, first_lo, end_of_share(first_hi)), first_workers, axis,
-        share_text(karp_flatt, karp_flatt_lo, end_of_share(karp_flatt_hi)), workers,
-        if(is_rising, 'it grows', 'no growth beyond noise'),
+        fraction_text(first_fraction, first_lo, first_hi), first_workers, axis,
+        fraction_text(karp_flatt, karp_flatt_lo, karp_flatt_hi), workers,
+        if(is_rising, 'it grows', if(have_intervals, 'no growth beyond noise', 'no clear growth')),
         axis, number_text(1 / karp_flatt),
         CASE
             WHEN NOT is_too_wide(karp_flatt_lo, least(karp_flatt_hi, 1))
@@ -91,6 +91,7 @@ SELECT
         CASE WHEN coalesce(largest_factor, 4) >= 4 THEN batch_option_of(compared, 4) END
     ) AS options
 FROM largest
-WHERE at_least > 0 AND gain_of_a_doubling < 1.5 AND karp_flatt < 1 AND NOT is_falling
+WHERE NOT is_loss_unknown(efficiency_lo, efficiency_hi)
+    AND at_least > 0 AND gain_of_a_doubling < 1.5 AND karp_flatt < 1 AND NOT is_falling
     AND 1 / karp_flatt >= best
     AND verdict IS DISTINCT FROM 'retrograde' AND verdict IS DISTINCT FROM 'different training'

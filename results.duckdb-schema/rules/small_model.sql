@@ -35,11 +35,11 @@ found AS (
     JOIN step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
     JOIN models USING (session_id, case_name, nodes, ranks_per_node, threads)
     LEFT JOIN messages USING (session_id, case_name)
-    WHERE term = 'communication' AND NOT losses.oversubscribed
+    WHERE term = 'communication' AND NOT losses.oversubscribed AND NOT is_loss_unknown(efficiency_lo, efficiency_hi)
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(share_lo IS NOT NULL AND is_decided, 'shown', 'likely') AS certainty,
+    certainty_of(known_by, share_lo) AS certainty,
     share AS cost,
     format(
         '{} ms of computation per step compared with {} ms of exposed communication: {} of the ranks'' time{}{}',
@@ -72,4 +72,4 @@ SELECT
     ) AS alternatives,
     CASE WHEN can_compress THEN option_of(case_name, 'strategy.gradient_compression', 'bf16') END AS options
 FROM found
-WHERE coalesce(share_lo, share) >= 0.25 AND computation_ms < 2 * communication_ms
+WHERE least_share_of(known_by, share, share_lo) >= 0.25 AND computation_ms < 2 * communication_ms

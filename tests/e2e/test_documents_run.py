@@ -99,7 +99,7 @@ INSTEAD = {
     "python -m benchmarks.size FOLDER": "python -m benchmarks.size FOLDER --shape rows --most 1e5",
     "python benchmarks/coordination.py": "python benchmarks/coordination.py --agents 8",
     "python benchmarks/sensors.py": "python benchmarks/sensors.py --seconds 1",
-    "python benchmarks/history_rule.py": "python benchmarks/history_rule.py --draws 1",
+    "python benchmarks/coverage_history.py": "python benchmarks/coverage_history.py --draws 1",
     # runs with bf16
     "bench suite smoke --set measure.profiled=4": "bench suite smoke --set measure.profiled=4 --dry-run",
     PREDICTED_7B: PREDICTED_7B.split(" --set ")[0] + " --quick",
@@ -119,7 +119,7 @@ INSTEAD = {
     "python benchmarks/command_line.py --rounds 7": (
         "python benchmarks/command_line.py --rounds 1 --results RESULTS"
     ),
-    "python benchmarks/law_coverage.py --draws 400": "python benchmarks/law_coverage.py --help",
+    "python benchmarks/coverage_laws.py --draws 100": "python benchmarks/coverage_laws.py --help",
     "python benchmarks/parquet_bytes.py": "python benchmarks/parquet_bytes.py --steps 100",
     "bench import FILE.toml --suite NAME": "bench import suites/published/megatron-lm.toml --suite ours",
     "python benchmarks/target_coverage.py --draws 1000": (

@@ -212,12 +212,13 @@ def test_profiled_fsdp_knows_what_ddp_does(rows):
     assert _shares(rows, "fsdp_profiled") == _expected(lost, _pair(CAUSES).total)
 
 
-def test_where_a_strategys_waits_are_not_known_its_data_is_in_the_remainder(rows):
+def test_where_a_strategys_waits_are_not_known_a_wait_for_data_is_imbalance(rows):
+    """The others wait for that rank in a collective."""
     shares = _shares(rows, "of_no_known_waits")
     lost = _lost_ms(CAUSES)
     assert shares["data"] is None
     assert shares["communication"] == pytest.approx(lost["communication"] / _pair(CAUSES).total)
-    assert shares["remainder"] == pytest.approx(lost["data"] / _pair(CAUSES).total)
+    assert shares["imbalance"] == pytest.approx((lost["data"] + lost["imbalance"]) / _pair(CAUSES).total)
 
 
 def test_both_sides_are_known_in_the_same_way(rows):

@@ -217,10 +217,7 @@ def test_json_has_every_finding_with_the_command_that_tries_its_remedy(results):
     assert [row["finding_order"] for row in rows] == list(range(1, len(rows) + 1))
     commands = {row["options"]: row["command"] for row in rows}
     assert commands.pop(None) is None
-    options = {case: f"--set cases.{case}.global_batch=2048" for case in "ab"}
-    assert commands == {
-        options: f"bench suite smoke --case {case} {options}" for case, options in options.items()
-    }
+    assert commands == {"--set measure.profiled=4": "bench suite smoke --set measure.profiled=4"}
 
 
 def test_a_narrow_terminal_cuts_nothing_off(results, monkeypatch):

@@ -185,7 +185,7 @@ def test_one_that_fails_on_the_rows_is_left_out_and_takes_no_other_with_it(resul
         "rule endless: gives a row whose magnitude is no number",
         "rule hollow: gives a row where one of session_id, certainty, evidence, advice is null",
         "rule nan: gives a row whose cost is no number",
-        "rule unsure: gives a row whose certainty is neither shown nor likely",
+        "rule unsure: gives a row whose certainty is none of shown, likely, estimated",
         "rule verbose: gives a row with a text of more than 2,000 characters",
         "rule wide: gives more than 1,000 rows of a session",
     ]
