@@ -85,8 +85,8 @@ def slow_runs(points: Iterable[Row]) -> Iterator[str]:
     others = f"; of {counted(more, 'other sizes')} some runs did, too" if more else ""
     yield (
         f"{worst['slow_runs']:,} of {worst['repeats']:,} runs of {worst['case_name']} {worst['placement']} took over "
-        f"1.2 times the median run [{100 * low:.0f} to {100 * high:.0f} %]{others}. A mean over many runs is slower than "
-        "the median run."
+        f"1.2 times the median run [{100 * low:.0f} to {100 * high:.0f} %]{others}. A mean over many runs is slower "
+        "than the median run."
     )
 
 

@@ -18,7 +18,9 @@ def test_the_quantiles_of_students_t_are_scipys(df: float) -> None:
 
 
 @pytest.mark.parametrize("values", [[98.0, 101.0, 100.0, 99.5], [5.0, 50.0, 500.0]])
-def test_the_half_width_of_three_to_five_is_the_longer_side_of_students_interval_on_logarithms(values: list[float]) -> None:
+def test_the_half_width_of_three_to_five_is_the_longer_side_of_students_interval_on_logarithms(
+    values: list[float],
+) -> None:
     logs = np.log(values)
     _, high = stats.t.interval(0.965, df=len(values) - 1, loc=logs.mean(), scale=stats.sem(logs))
     assert half_width_of_stopped(list(logs)) == pytest.approx(np.exp(high - logs.mean()) - 1)
@@ -35,7 +37,9 @@ def test_the_places_of_a_median_hold_it_in_965_of_1000(n: int) -> None:
 
 def test_from_six_values_on_a_far_one_does_not_widen_the_interval() -> None:
     logs = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09]
-    assert half_width_of_stopped([*logs, 9.0]) == pytest.approx(half_width_of_stopped([*logs, 0.1]), abs=0.002)
+    assert half_width_of_stopped([*logs, 9.0]) == pytest.approx(
+        half_width_of_stopped([*logs, 0.1]), abs=0.002
+    )
 
 
 def test_two_values_have_no_interval_and_equal_ones_have_none_that_is_wide() -> None:

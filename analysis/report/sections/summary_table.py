@@ -93,7 +93,7 @@ def verdict(row: Row) -> str:
 
 
 def efficiency(row: Row) -> str:
-    return _relative(row, "efficiency", "%", 100, verdicts.efficiency_estimate)
+    return _relative(row, "efficiency", "%", 100)
 
 
 def _relative(row: Row, field: str, unit: str, factor: float = 1) -> str:

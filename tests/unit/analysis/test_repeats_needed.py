@@ -32,7 +32,9 @@ def searched(deviation, rounds, distance):
 
 @pytest.mark.parametrize(("rounds", "deviation"), [(3, 0.01), (5, 0.02), (10, 0.05), (4, 0.3)])
 @pytest.mark.parametrize("distance", [0.05, 0.02, 0.004])
-def test_the_number_is_the_first_that_decides_in_four_of_five_sessions(in_memory, rounds, deviation, distance):
+def test_the_number_is_the_first_that_decides_in_four_of_five_sessions(
+    in_memory, rounds, deviation, distance
+):
     query = "SELECT rounds_to_decide($1::DOUBLE, $2::BIGINT, $3::DOUBLE, false)"
     found = in_memory.execute(query, [deviation, rounds, distance]).fetchone()[0]
     assert found == searched(deviation, rounds, distance)
