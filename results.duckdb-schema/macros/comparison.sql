@@ -155,14 +155,14 @@ middle AS (
         count(*) AS compared_rows,
         median(log_ratio) AS middle,
         sqrt(1.57 * avg(se ** 2) / count(*)) AS middle_se,  -- the variance of a median is pi / 2 times that of a mean
-        median_interval(list_sort(list(log_ratio)), 0.99) AS ends
+        median_ends(list_sort(list(log_ratio)), 0.99) AS ends
     FROM judged
     WHERE p_value IS NOT NULL
 ),
 with_middle AS (
     SELECT
         *,
-        compared_rows >= 6 AND (ends[1] > 0 OR ends[2] < 0) AND abs(middle) > greatest(0.005, 1.96 * middle_se)
+        compared_rows >= 6 AND (ends.lo > 0 OR ends.hi < 0) AND abs(middle) > greatest(0.005, 1.96 * middle_se)
             AS is_moved,
         CASE
             WHEN p_value >= 0 THEN p_of_zero(log_ratio - middle, sqrt(se ** 2 * (1 + 1.57 / compared_rows)), df)
@@ -200,8 +200,8 @@ final AS (
         oversubscribed,                -- on either side
         baseline_sessions,             -- number of sessions with an ok repeat
         candidate_sessions,            -- number of sessions with an ok repeat
-        baseline_repeats,              -- number of ok repeats, slow ones included
-        candidate_repeats,             -- number of ok repeats, slow ones included
+        baseline_repeats,              -- number of ok repeats
+        candidate_repeats,             -- number of ok repeats
         unit,                          -- the independent units: session, repeat
         -- blocks: rounds or sessions within which the ratio is estimated; null: the means of both sides are compared
         CASE WHEN is_paired THEN n END AS blocks,
@@ -257,44 +257,6 @@ CREATE OR REPLACE MACRO detectable_effect(t, df) AS (
     t * (1 - 1 / (4 * df)) + 0.8416 * sqrt(1 + t ** 2 / (2 * df))
 );
 
--- Both ends of the distribution-free interval of a median, from sorted values: interpolated between order statistics
--- (Hettmansperger and Sheather 1986). If the values are too few for the level, the ends are the lowest and the highest.
-CREATE OR REPLACE MACRO median_interval(sorted, level) AS (
-    [
-        [
-            (1 - place.weight) * sorted[place.rank] + place.weight * sorted[place.rank + 1],
-            (1 - place.weight) * sorted[len(sorted) + 1 - place.rank] + place.weight * sorted[len(sorted) - place.rank]
-        ]
-        FOR place IN [median_interval_place(len(sorted), level)]
-    ][1]
-);
-
--- For `median_interval` of n values: the rank of the lower end, and the weight of the rank above it. The interval from
--- the k-th lowest to the k-th highest value holds the median if k or more of n fair coins show heads, and k or more
--- tails.
-CREATE OR REPLACE MACRO median_interval_place(n, level) AS (
-    [
-        [
-            {
-                'rank': k,
-                'weight': CASE
-                    WHEN k < n / 2 AND held[k] >= level
-                    THEN (n - k) * (held[k] - level)
-                        / (k * (held[k] - held[k + 1]) + (n - 2 * k) * (held[k] - level))
-                    ELSE 0
-                END
-            }
-            FOR k IN [greatest(1, len([one FOR one IN held IF one >= level]))]
-        ][1]
-        FOR held IN [[
-            1 - 2 * list_sum([
-                exp(lgamma(n + 1) - lgamma(heads + 1) - lgamma(n - heads + 1) - n * ln(2)) FOR heads IN range(k)
-            ])
-            FOR k IN range(1, n // 2 + 2)
-        ]]
-    ][1]
-);
-
 -- The change of a ratio, as a share, from its logarithm; null above 9.
 CREATE OR REPLACE MACRO change_of(log_ratio) AS (CASE WHEN log_ratio <= ln(10) THEN exp(log_ratio) - 1 END);
 
@@ -312,9 +274,9 @@ CREATE OR REPLACE MACRO change_text(change) AS (
 );
 
 -- One row per case and placement of one side of a comparison: its sessions (an id or a list of ids), limited to one
--- case unless that is null. It has ln(throughput) of both possible units: each ok repeat, and each session's mean. Slow
--- runs (`slow_runs`) count: a change that makes some runs slow is a change. Threads per rank distinguish placements
--- only if they are the axis; otherwise a plan gives all ranks of a case the same number.
+-- case unless that is null. It has ln(throughput) of both possible units: each ok repeat, and each session's mean.
+-- Threads per rank distinguish placements only if they are the axis; otherwise a plan gives all ranks of a case the
+-- same number.
 CREATE OR REPLACE MACRO compare_side(side_sessions, only_case) AS TABLE
 WITH last_runs AS (
     SELECT

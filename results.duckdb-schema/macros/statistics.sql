@@ -128,47 +128,48 @@ CREATE OR REPLACE MACRO median_tails(k, n) AS (
     2 * list_sum([exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) - n * ln(2)) FOR i IN range(k)])
 );
 
--- Which of n sorted values, six or more, enclose the ends of the 95 % interval of their median, as {k, w}: the lower
--- end is (1 - w) times the k-th smallest value plus w times the next, the upper end its mirror image (Hettmansperger
--- and Sheather 1986). 96.5 % if `is_stopped_early`, as in `t_quantile_for`. Returns one struct per call.
-CREATE OR REPLACE MACRO median_places(n, is_stopped_early) AS (
+-- Which of n sorted values enclose the ends of the interval of their median at that level, as {k, w}: the lower end is
+-- (1 - w) times the k-th smallest value plus w times the next, the upper end its mirror image (Hettmansperger and
+-- Sheather 1986). If the values are too few for the level, the ends are the lowest and the highest. One struct per call.
+CREATE OR REPLACE MACRO median_places(n, level) AS (
     [
         {
             'k': of.k,
             'w': CASE
-                WHEN of.k + 1 > n / 2 THEN 0
+                WHEN of.k + 1 > n / 2 OR of.part < 0 THEN 0
                 ELSE (n - of.k) * of.part / (of.k + (n - 2 * of.k) * of.part)
             END
         }
         FOR of IN [
             {
-                'k': found.k,
-                'part': (found.tails - median_tails(found.k, n))
-                    / (median_tails(found.k + 1, n) - median_tails(found.k, n))
+                'k': found,
+                'part': (1 - level - median_tails(found, n))
+                    / (median_tails(found + 1, n) - median_tails(found, n))
             }
-            FOR found IN [
-                {
-                    'tails': outside.tails,
-                    'k': len([k FOR k IN range(1, n // 2 + 1) IF median_tails(k, n) <= outside.tails])
-                }
-                FOR outside IN [{'tails': CASE WHEN is_stopped_early THEN 0.035 ELSE 0.05 END}]
-            ]
+            FOR found IN [greatest(1, len([k FOR k IN range(1, n // 2 + 1) IF median_tails(k, n) <= 1 - level]))]
         ]
+    ][1]
+);
+
+-- The ends of the interval of the median of sorted values at that level, {lo, hi}, by `median_places`.
+CREATE OR REPLACE MACRO median_ends(sorted, level) AS (
+    [
+        {
+            'lo': (1 - of.w) * sorted[of.k] + of.w * sorted[of.k + 1],
+            'hi': (1 - of.w) * sorted[len(sorted) + 1 - of.k] + of.w * sorted[len(sorted) - of.k]
+        }
+        FOR of IN [median_places(len(sorted), level)]
     ][1]
 );
 
 -- The middle of a list of logarithms with its 95 % interval, {point, lo, hi}. Below three numbers it is their mean,
 -- without an interval; below six their mean with Student's interval; from six on the median with the interval of
--- `median_places`, which a minority of far numbers does not move. Null for an empty list. Returns one struct per call.
+-- `median_ends`, which a minority of far numbers does not move. Null for an empty list. Returns one struct per call.
 CREATE OR REPLACE MACRO median_interval(numbers, is_stopped_early := false) AS (
     [
         CASE
             WHEN of.n > 5 THEN {
-                'point': list_median(of.sorted),
-                'lo': of.sorted[of.places.k]
-                    + of.places.w * (of.sorted[of.places.k + 1] - of.sorted[of.places.k]),
-                'hi': of.sorted[of.n + 1 - of.places.k]
-                    - of.places.w * (of.sorted[of.n + 1 - of.places.k] - of.sorted[of.n - of.places.k])
+                'point': list_median(of.sorted), 'lo': of.ends.lo, 'hi': of.ends.hi
             }
             WHEN of.n > 0 THEN {
                 'point': mean_of(of.sorted),
@@ -180,7 +181,9 @@ CREATE OR REPLACE MACRO median_interval(numbers, is_stopped_early := false) AS (
             {
                 'sorted': list_sort(numbers),
                 'n': len(numbers),
-                'places': CASE WHEN len(numbers) > 5 THEN median_places(len(numbers), is_stopped_early) END,
+                'ends': CASE WHEN len(numbers) > 5 THEN
+                    median_ends(list_sort(numbers), CASE WHEN is_stopped_early THEN 0.965 ELSE 0.95 END)
+                END,
                 'half_width': CASE WHEN len(numbers) BETWEEN 3 AND 5 THEN
                     t_quantile_for(len(numbers) - 1, is_stopped_early) * sqrt(variance_of(numbers) / len(numbers))
                 END

@@ -145,9 +145,9 @@ def test_from_six_rounds_on_it_is_the_median_with_the_interval_of_order_statisti
 
 @pytest.mark.parametrize("n", [6, 8, 10, 17, 30, 60])
 def test_the_places_of_the_median_are_those_of_the_runner(in_memory, n):
-    found = in_memory.execute("SELECT median_places($1, true)", [n]).fetchone()[0]
+    found = in_memory.execute("SELECT median_places($1, 0.965)", [n]).fetchone()[0]
     assert (found["k"], pytest.approx(found["w"])) == median_places(n)
-    level = in_memory.execute("SELECT median_places($1, false)", [n]).fetchone()[0]["k"]
+    level = in_memory.execute("SELECT median_places($1, 0.95)", [n]).fetchone()[0]["k"]
     assert 1 - 2 * stats.binom.cdf(level - 1, n, 0.5) >= 0.95 > 1 - 2 * stats.binom.cdf(level, n, 0.5)
 
 
