@@ -15,7 +15,7 @@ from analysis.tables.scaling import SPEEDUP, rates, scaling_table
 from analysis.tables.table import Table
 from analysis.tables.target import target_table
 from analysis.wording import machine, target, unlike_runs
-from analysis.wording.caveats import caveats
+from analysis.wording.caveats import caveats, of_rounds, ranges_of_rounds
 from analysis.wording.failures import reasons
 from analysis.wording.headline import headline
 
@@ -73,7 +73,7 @@ class Content:
             yield self.sentence(name)
         yield from reasons(self.coverage, name)
         yield from target.notes(self.to_target, name)
-        yield from self.caveats()
+        yield from self.caveats(name)
 
     def sentence(self, name: Name = str) -> str:
         """The session's headline, or that of the way to the target."""
@@ -81,13 +81,19 @@ class Content:
             return to_target
         return headline(self.points, name, machine.sentence(self.machine, name))
 
-    def caveats(self) -> Iterator[str]:
-        """Sentences about the limits of the numbers; they contain no untrusted text."""
+    def caveats(self, name: Name = str) -> Iterator[str]:
+        """Sentences about the limits of the numbers."""
         if self.session["is_busy"]:
             yield "Measured on a busy machine: times may include waiting for other processes."
         yield from caveats(
-            self.session, self.points, differing=self.differing, shows_throughput_intervals=False
+            self.session,
+            self.points,
+            differing=self.differing,
+            shows_throughput_intervals=False,
+            name=name,
         )
+        yield from of_rounds(self.points)
+        yield from ranges_of_rounds(self.points)
 
     def provenance(self, name: Name = str) -> str:
         """Where the numbers come from: session, suite, device, software, date. Unknown facts are left out."""

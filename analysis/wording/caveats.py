@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from analysis.database.rows import Row
-from analysis.wording import unlike_runs, verdicts
+from analysis.wording import numbers, unlike_runs, verdicts
 from analysis.wording.plain_text import counted
 
 
@@ -17,9 +17,11 @@ def caveats(
     *,
     differing: Iterable[Row] = (),
     shows_throughput_intervals: bool = True,
+    name: Callable[[str], str] = str,
 ) -> Iterator[str]:
     """The sentences. `session` is a row of analysis/report/queries/session.sql, `points` are rows of `scaling`,
-    `differing` are of unlike_runs. Exported tables do not show intervals of throughput."""
+    `differing` are of unlike_runs. Exported tables do not show intervals of throughput. `name` quotes untrusted text,
+    such as a case's name, for the output's format."""
     yield from _of_an_import(session["imported"], points)
     yield from unlike_runs.sentences(differing)
     compared = [point for point in points if point["speedup"] is not None and not point["is_baseline"]]
@@ -38,8 +40,7 @@ def caveats(
     elif not has_intervals and any(_is_measured(point) for point in points):
         yield "There are no intervals: they need at least three ok repeats of a size and of its baseline."
     yield from outside_rounds(points)
-    yield from slow_runs(points)
-    yield from of_rounds(points)
+    yield from slow_runs(points, name)
     if wider := wider_than_asked(points):
         yield wider
     yield from _of_gloo(session)
@@ -74,7 +75,7 @@ def outside_rounds(points: Sequence[Row]) -> Iterator[str]:
         )
 
 
-def slow_runs(points: Iterable[Row]) -> Iterator[str]:
+def slow_runs(points: Iterable[Row], name: Callable[[str], str] = str) -> Iterator[str]:
     """A sentence on the sizes of which a run took over 1.2 times the median run, if there are any."""
     found = [point for point in points if point["slow_runs"] and not point["oversubscribed"]]
     if not found:
@@ -83,8 +84,9 @@ def slow_runs(points: Iterable[Row]) -> Iterator[str]:
     low, high = share_interval(worst["slow_runs"], worst["repeats"])
     more = len(found) - 1
     others = f"; of {counted(more, 'other sizes')} some runs did, too" if more else ""
+    size = f"{name(worst['case_name'])} {worst['placement']}"
     yield (
-        f"{worst['slow_runs']:,} of {worst['repeats']:,} runs of {worst['case_name']} {worst['placement']} took over "
+        f"{worst['slow_runs']:,} of {worst['repeats']:,} runs of {size} took over "
         f"1.2 times the median run [{100 * low:.0f} to {100 * high:.0f} %]{others}. A mean over many runs is slower "
         "than the median run."
     )
@@ -99,26 +101,32 @@ def share_interval(count: int, of: int) -> tuple[float, float]:
     return low, high
 
 
+def ranges_of_rounds(points: Iterable[Row]) -> Iterator[str]:
+    """A sentence on the ranges that stand in place of intervals, if there are any."""
+    if any(point["speedup_min"] is not None and not point["is_baseline"] for point in points):
+        yield "In parentheses: the range of the rounds, which are too few for an interval."
+
+
 MEDIAN_OF_ROUNDS = "median of the rounds' ratios"
 
 
 def of_rounds(points: Sequence[Row]) -> Iterator[str]:
     """A sentence on speedups that are not the quotient of the throughputs that the table shows."""
-    apart = [
-        point
-        for point in points
-        if point["rounds"] is not None
-        and not math.isclose(
-            point["speedup"] / point["baseline_workers"],
-            point["throughput"] / point["baseline_throughput"],
-            rel_tol=1e-3,
-        )
-    ]
+    apart = [point for point in points if point["rounds"] is not None and _is_no_quotient(point)]
     if apart:
         yield (
             f"Speedup is the {MEDIAN_OF_ROUNDS}: for {counted(len(apart), 'sizes')} it is not the quotient of both "
             "throughputs."
         )
+
+
+def _is_no_quotient(point: Row) -> bool:
+    """Whether the speedup differs from the quotient of both throughputs in the digits that are shown."""
+    quotient = point["baseline_workers"] * point["throughput"] / point["baseline_throughput"]
+    if math.isclose(point["speedup"], quotient, rel_tol=1e-9):
+        return False
+    shown, _ = numbers.estimate(point["speedup"], point["speedup_lo"], point["speedup_hi"])
+    return shown != numbers.shown(quotient, len(shown.partition(".")[2]))
 
 
 def busy(findings: Sequence[Row]) -> str:

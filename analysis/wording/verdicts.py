@@ -17,7 +17,11 @@ DIFFERENT_TRAINING = "different training"
 INDEPENDENT_COPIES = "independent copies"
 """Verdict where the ranks of a command combine no gradients, so that there is neither speedup nor efficiency."""
 UNDECIDED = "undecided"
-"""Verdict if the interval of the efficiency spans more than two verdicts."""
+"""Verdict if the interval of the efficiency spans more than two verdicts, or if repeats are too few for an interval."""
+ONE_REPEAT = "one repeat"
+"""Verdict if the size or its baseline has one ok repeat."""
+PUBLISHED = "published, one figure"
+"""Verdict on a published figure."""
 
 Tone = Literal["", "good", "fair", "bad"]
 _TONES: dict[str, Tone] = {

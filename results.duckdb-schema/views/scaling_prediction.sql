@@ -58,10 +58,13 @@ both_kinds AS (
     SELECT * FROM fitted
     UNION ALL BY NAME
     SELECT
-        session_id, suite, case_name, scaling_mode, axis, 'communication' AS law, kind, workers, measured_throughput,
-        measured_throughput / throughput_of_one AS measured_speedup,
+        session_id, suite, case_name, scaling_mode, axis, 'communication' AS law, kind, workers,
+        communication_prediction.measured_throughput,
+        CASE WHEN communication_prediction.measured_throughput IS NOT NULL THEN measured_speedup END
+            AS measured_speedup,
         throughput_of_one, throughput, throughput_lo, throughput_hi, relative_error
     FROM communication_prediction
+    LEFT JOIN points USING (session_id, case_name, workers)
     WHERE has_fewest_nodes
 ),
 final AS (

@@ -14,6 +14,7 @@ from analysis.report.html.render import render
 from analysis.tables.column import Column, shown
 from analysis.tables.scaling import rates, ratio_parts
 from analysis.wording import verdicts
+from analysis.wording.caveats import of_rounds, ranges_of_rounds
 
 MOST_ROWS = 60
 """The most rows of a readable table. If there are more, it shows the ends of the ranking and folds the whole."""
@@ -39,6 +40,7 @@ def summary(points: list[Row]) -> Markup:
     return render(
         "sections/summary",
         omitted=len(points) - len(measured),
+        of_rounds=" ".join([*of_rounds(measured), *ranges_of_rounds(measured)]),
         ranked=ranked,
         most=MOST_FOLDED,
         count=len(measured),

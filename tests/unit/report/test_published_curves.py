@@ -140,6 +140,8 @@ def test_the_page_of_a_published_table_says_what_it_is(results: Path, tmp_path: 
     assert "licence BSD-3-Clause: https://github.com/pytorch/torchtitan/" in shown
     assert "Why, and what to change" not in shown
     assert "one figure per size · tag published" in shown
+    assert "● published, one figure" in shown
+    assert "● undecided" not in shown
     assert "lost, cause not known why" not in shown
     assert "How often it measured, and how much that varied, is unknown" in shown
 

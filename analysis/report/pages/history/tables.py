@@ -125,7 +125,7 @@ def figures_table(rows: Sequence[Row], link: Link) -> Markup:
         Column("verdict", _verdict),
         Column("efficiency [95\u00a0%]", _efficiency, number=True),
         Column("step", interval_cell("step_ms", "ms", show=numbers.telling_estimate), number=True),
-        Column("repeats that count", lambda row: f"{row['repeats']:,} of {row['runs']:,}", number=True),
+        Column("ok repeats", lambda row: f"{row['repeats']:,} of {row['runs']:,}", number=True),
     ]
     note = first_rows(_MOST_ROWS, len(rows))
     return render("sections/history_figures", columns=columns, rows=rows[:_MOST_ROWS], note=note)
