@@ -5,7 +5,8 @@
 -- known on both sides in the same way. A term's share is that of the median round (`median_interval`, as in scaling),
 -- or the difference of mean costs where rounds are unknown. A term that is unknown is null and included in the
 -- remainder; so is what medians do not add up to: the six terms add up to 1 - efficiency. Intervals: two-sided 95 %,
--- null where efficiency has none. docs/methodology/lost-efficiency.md has the formula of each term.
+-- null where efficiency has none; that of an estimate also contains the error of its model.
+-- docs/methodology/lost-efficiency.md has the formula of each term.
 WITH pairs AS MATERIALIZED (
     SELECT
         session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
@@ -143,13 +144,30 @@ with_shares AS (
     FROM with_middles
     WINDOW of_pair AS (PARTITION BY pair)
 ),
+-- In backward, an estimate cannot distinguish communication from a slower rank or slower computation: communication may
+-- be 0, and each of the others longer by all of it.
+with_model_error AS (
+    SELECT * REPLACE (
+        CASE WHEN known_by = 'estimated' AND term = 'communication' AND share_lo > 0 THEN 0 ELSE share_lo END
+            AS share_lo,
+        CASE
+            WHEN known_by = 'estimated' AND term IN ('imbalance', 'work') THEN share_hi + communication_share
+            ELSE share_hi
+        END AS share_hi
+    )
+    FROM (
+        SELECT *, greatest(max(share) FILTER (term = 'communication') OVER (PARTITION BY pair), 0)
+            AS communication_share
+        FROM with_shares
+    ) AS with_communication
+),
 -- The order of summation is not fixed between loads, so sums may differ in the sixteenth digit, and so may the rest of
 -- a sum that is 0; + 0 turns -0.0 into 0.
 rounded AS (
     SELECT * REPLACE (
         round(share, 12) + 0 AS share, round(share_lo, 12) + 0 AS share_lo, round(share_hi, 12) + 0 AS share_hi
     )
-    FROM with_shares
+    FROM with_model_error
 ),
 final AS (
     SELECT

@@ -4,7 +4,8 @@
 --   machine share memory bandwidth, caches, power or cores. Neither the network nor a smaller batch explains that.
 --
 -- Fires under weak scaling if the term `work` of efficiency_loss (longer computation, without the cost of lower clocks)
--- is above 5 % of the ranks' time with its whole interval. Without an interval the finding is likely.
+-- is above 5 % of the ranks' time with its whole interval; of an estimate, with its point. Without an interval the
+-- finding is likely.
 WITH longer AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, share, share_lo, known_by
     FROM efficiency_loss

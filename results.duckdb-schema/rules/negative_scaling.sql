@@ -14,7 +14,7 @@ WITH largest AS (
     WHERE share > 0 AND efficiency < 1
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, nodes, ranks_per_node, threads ORDER BY share DESC, term_order
-    ) = 1 AND term <> 'remainder' AND coalesce(share_lo, share) > 0  -- the unexplained part is not a reason
+    ) = 1 AND term <> 'remainder' AND least_share_of(known_by, share, share_lo) > 0  -- the rest is no reason
 ),
 -- The smaller size that trains most, which is not always the next smaller one.
 fastest AS (

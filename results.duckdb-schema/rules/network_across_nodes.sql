@@ -5,12 +5,12 @@
 --   wait for it.
 --
 -- Fires on the first size across nodes, compared with one node, if exposed communication takes longer by at least a
--- tenth of the step and the intervals of its cost do not overlap. If one node has as many ranks, the size across nodes
--- must also be at least a tenth slower, by the end of the interval nearer to no difference. If one node has fewer
--- ranks, exposed communication must take more than twice as long. A larger ring alone does not explain that, because
--- its factor 2 (n - 1) / n is at most twice the factor on 2 ranks or more. Communication may be unknown, as under FSDP
--- without profiled steps. Then slower steps on as many ranks are a likely sign, unless a rank is slower than the
--- others (stragglers).
+-- tenth of the step and the intervals of its cost do not overlap; of an estimate, the point counts. If one node has as
+-- many ranks, the size across nodes must also be at least a tenth slower, by the end of the interval nearer to no
+-- difference. If one node has fewer ranks, exposed communication must take more than twice as long. A larger ring alone
+-- does not explain that, because its factor 2 (n - 1) / n is at most twice the factor on 2 ranks or more. Communication
+-- may be unknown, as under FSDP without profiled steps. Then slower steps on as many ranks are a likely sign, unless a
+-- rank is slower than the others (stragglers).
 WITH points AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, workers, world_size, strategy, placement,
@@ -56,7 +56,10 @@ found AS (
         ) AND if(
             is_known,
             added_ms >= 0.1 * rank_step_ms_mean
-                AND (here.share_lo IS NULL OR here.share_lo > coalesce(there.share_hi, 0)),
+                AND (
+                    here.share_lo IS NULL
+                    OR least_share_of(pairs.known_by, here.share, here.share_lo) > coalesce(there.share_hi, 0)
+                ),
             slow_ranks.case_name IS NULL
         ) AS is_slow
     FROM pairs

@@ -5,9 +5,9 @@
 --
 -- Fires if an example has fewer than 128 tokens (the shorter of the two lengths that BERT was trained on: Devlin et al.
 -- 2019, A.2), a rank computes for less than four times as long as it waits for exposed communication, and that costs at
--- least a tenth of the ranks' time, by the lower end of its interval if there is one. Does not fire if small_model
--- fires, which says so too. The advised length is the smallest power of two times the current one at which computation
--- takes four times as long as communication, up to 512.
+-- least a tenth of the ranks' time, by the lower end of its interval if there is one, or if it is estimated, by its
+-- point. Does not fire if small_model fires, which says so too. The advised length is the smallest power of two times
+-- the current one at which computation takes four times as long as communication, up to 512.
 WITH texts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,

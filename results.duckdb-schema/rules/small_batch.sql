@@ -4,13 +4,13 @@
 --   The fewer examples a rank has per step, the more this part weighs. Under strong scaling, every further rank leaves
 --   each rank fewer examples.
 --
--- Fires if communication and, under strong scaling, the longer computation per example of smaller batches (term
--- `work`) together cost at least a quarter of the ranks' time, because an efficiency below 75 % is no longer good.
--- Each of the two counts only if it costs a thousandth or more and its interval, if any, is above 0. If all sizes have
--- the same micro-batch, no forward pass gets smaller, and longer computation has another cause. If the term `work`
--- counts and ranks share a CPU, the finding is likely: the ranks also slow each other down, by an unknown part. The
--- advised batch is the smallest power of two times the current one at which computation would be four times the
--- current loss, which is then a fifth of the ranks' time. Its time per example is the current one or, if the term
+-- Fires if communication and, under strong scaling, the longer computation per example of smaller batches (term `work`)
+-- together cost at least a quarter of the ranks' time, because an efficiency below 75 % is no longer good. Each of the
+-- two counts only if it costs a thousandth or more and its interval, if any, is above 0; of an estimate, its point. If
+-- all sizes have the same micro-batch, no forward pass gets smaller, and longer computation has another cause. If the
+-- term `work` counts and ranks share a CPU, the finding is likely: the ranks also slow each other down, by an unknown
+-- part. The advised batch is the smallest power of two times the current one at which computation would be four times
+-- the current loss, which is then a fifth of the ranks' time. Its time per example is the current one or, if the term
 -- `work` counts, the baseline's. No batch is advised beyond 64 times the current one, or beyond the data set.
 WITH fixed_micro_batches AS (
     SELECT session_id, case_name

@@ -7,8 +7,9 @@
 --
 -- Fires on two conditions. A rank computes for less than twice as long as it waits for exposed communication, so that
 -- communication alone leaves at most two thirds of the time. And communication costs at least a quarter of the ranks'
--- time, by the lower end of its interval if there is one: an efficiency below 75 % is no longer good. The advice to
--- halve the bytes is given on GPUs and across nodes; on one CPU, rounding them takes as long as sending them.
+-- time, by the lower end of its interval if there is one, or if it is estimated, by its point: an efficiency below 75 %
+-- is no longer good. The advice to halve the bytes is given on GPUs and across nodes; on one CPU, rounding them takes
+-- as long as sending them.
 WITH messages AS (
     SELECT session_id, case_name, sum(message_bytes) AS message_bytes
     FROM step_messages
