@@ -22,7 +22,7 @@ from analysis.tables import terminal
 from analysis.tables.column import Column, text_of
 from analysis.tables.scaling import throughput_unit
 from analysis.tables.table import Table
-from analysis.wording import numbers
+from analysis.wording import numbers, verdicts
 from analysis.wording.plain_text import counted
 
 _HISTORIES = Path(__file__).parent / "sql/histories.sql"
@@ -130,7 +130,7 @@ def _efficiency(row: Row) -> str:
     if row["efficiency"] is None or row["is_baseline"] or row["scaling_mode"] == "none":
         return ""
     low, high = row["efficiency_lo"], row["efficiency_hi"]
-    value = numbers.estimate(
+    value = verdicts.efficiency_estimate(
         100 * row["efficiency"], *(None if end is None else 100 * end for end in (low, high))
     )[0]
     return f"{value} % {numbers.TOO_WIDE}" if numbers.is_too_wide(low, high) else f"{value} %"

@@ -1,7 +1,7 @@
--- title: Too few repeats for an answer
+-- title: The repeats leave the answer open
 -- severity: notice
--- meaning: The repeats differ so much that the interval reaches from one verdict into the next, or is wider than the
---   suite requests. The point is the best guess, but not a decision.
+-- meaning: The interval reaches from one verdict into the next, or is wider than the suite requests. The point is the
+--   best guess, but not a decision.
 --
 -- Fires if the interval of the efficiency reaches into two verdicts, or is wider than measure.until_efficiency, or if
 -- that of throughput is wider than measure.until. More than two verdicts are `undecided`. The number of rounds is
@@ -31,8 +31,8 @@ SELECT
         WHEN is_between THEN format(
             'efficiency is {} with {} repeats: {} or {}',
             CASE
-                WHEN is_too_wide(efficiency_lo, efficiency_hi) THEN percent_text(efficiency)
-                ELSE share_text(efficiency, efficiency_lo, efficiency_hi)
+                WHEN is_too_wide(efficiency_lo, efficiency_hi) THEN efficiency_percent(efficiency)
+                ELSE efficiency_text(efficiency, efficiency_lo, efficiency_hi)
             END,
             repeats, verdict_lo, verdict_hi
         )

@@ -1,7 +1,7 @@
 -- title: Not decided
 -- severity: warning
 -- meaning: The repeats are too few or differ so much that the efficiency may be almost anything. These runs do not show
---   whether more workers pay off, nor what to change. Other findings at this size are likely at most.
+--   whether more workers pay off, nor what to change.
 --
 -- Fires if the interval of the efficiency spans more than two verdicts, and if two ok repeats or more give none: it
 -- takes three rounds, and times that are not rounded to a few digits.
@@ -30,7 +30,7 @@ SELECT
             'efficiency {}anything from {} to {} with {} repeats',
             CASE
                 WHEN is_too_wide(efficiency_lo, efficiency_hi) THEN 'may be '
-                ELSE format('is {}: ', share_text(efficiency, efficiency_lo, efficiency_hi))
+                ELSE format('is {}: ', efficiency_text(efficiency, efficiency_lo, efficiency_hi))
             END,
             verdict_lo, verdict_hi, repeats
         )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from importlib import import_module
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
+from analysis import history
 from analysis.database.schema import shipped_rules
 from analysis.diagnosis.advice import first_advice
+from analysis.loading.load import load
 from analysis.wording import verdicts
-from tests.factory import Case
+from tests.factory import Case, make_session
 from tests.profile_rows import add_profile
-from tests.unit.analysis.conftest import measured
+from tests.unit.analysis.conftest import ask, measured
 
 RULES = {rule.finding: rule for rule in shipped_rules()}
 LOSES = Case(name="ddp", step_ms={1: [9.9, 10.0, 10.1], 2: [9.9, 10.0, 10.1]}, shares=(0.0, 0.3, 0.6, 0.1))
@@ -123,3 +127,15 @@ def test_an_efficiency_next_to_a_border_shows_the_digit_that_decides(in_memory, 
 )
 def test_so_does_one_on_a_page_or_a_terminal(percent, ends, said):
     assert verdicts.efficiency_estimate(percent, *ends) == said
+
+
+def test_so_do_findings_and_the_history(results):
+    """20 ÷ 2 ÷ 11.115 is 89.97 %, which is good."""
+    case = Case(name="ddp", step_ms={1: 20.0, 2: [11.015, 11.115, 11.215]})
+    make_session(results, [case])
+    load(results)
+    (row,) = ask(results, "FROM diagnosis WHERE finding = 'too_few_repeats'")
+    assert row["evidence"].startswith("efficiency is 89.97 % [8")
+    printed = Console(file=io.StringIO(), width=200)
+    history.show(results, None, last=1, out=printed)
+    assert " 89.97 % " in printed.file.getvalue()

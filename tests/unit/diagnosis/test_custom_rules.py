@@ -301,7 +301,7 @@ def test_bench_rules_holds_for_every_load_and_a_bad_one_is_refused_before_anythi
     done = CliRunner().invoke(importing, words, standalone_mode=False)
     assert done.return_value == 0
     said = done.stdout.splitlines()
-    assert said[said.index("  1. Few steps (p): certain") + 1] == "    0 steps"
+    assert said[said.index("  2. Few steps (p): certain") + 1] == "    0 steps"
     (rules / "two.sql").write_text(HEAD + BODY + "; SELECT 1")
     measuring = import_module("bench.cli.suite").command
     refused = CliRunner().invoke(measuring, ["smoke", *words[3:]], standalone_mode=False)
