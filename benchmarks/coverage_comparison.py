@@ -1,14 +1,11 @@
-"""How often `bench compare` finds a planted difference, and one where there is none.
-
-    python benchmarks/coverage_comparison.py [--draws 2000] [--repeats 3 5 10] [--seed 20261121]
+"""A table of coverage.py: how often `bench compare` finds a planted difference, and one where there is none.
 
 Two made-up sessions of twelve rows, whose runs vary by 2 %, go into a database with the project's own tables, and its
-own macro `compare` judges them. Prints a table in Markdown, which docs/methodology/sessions.md shows.
+own macro `compare` judges them.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -167,17 +164,3 @@ def lines(planned: Sequence[int], draws: int, seed: int) -> Iterator[str]:
     calibrated = [seen(count, draws, np.random.default_rng([seed, len(CHANGES), count])) for count in planned]
     cells = (f"{100 * change:.1f} %: {100 * share:.0f} %" for change, share in calibrated)
     yield f"| 1 of 12 rows slower by what inconclusive rows would have seen | size: found | {' | '.join(cells)} |"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--draws", type=int, default=2_000)
-    parser.add_argument("--repeats", type=int, nargs="+", default=[3, 5, 10])
-    parser.add_argument("--seed", type=int, default=20261121)
-    asked = parser.parse_args()
-    for line in lines(asked.repeats, asked.draws, asked.seed):
-        print(line, flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,17 +1,14 @@
-"""How often `history_changes` has a false change, and how often it finds a real one.
-
-python benchmarks/coverage_history.py --draws 400
+"""A table of coverage.py: how often `history_changes` has a false change, and how often it finds a real one.
 
 A series is twenty sessions of one suite. ln(throughput) of a run varies by 1 %, that of a session by 0.5 %. Made-up
-runs go into a database with the project's own tables, and a load's own code derives the changes from them. Prints a
-Markdown table: the share of series with a false regression, of a case or of all together, and the share of planted
-losses that are found in their session, in their session if none of its runs is odd, and within three sessions.
+runs go into a database with the project's own tables, and a load's own code derives the changes from them. The
+table has the share of series with a false regression, of a case or of all together; and that of planted losses that
+are found in their session / in their session if none of its runs is odd / within three sessions.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -23,6 +20,7 @@ from analysis.levels.change_rows import find_changes
 from analysis.loading.derive import derive_and_diagnose
 
 SESSIONS = 20
+REPEATS = (3, 5)
 WITHIN, BETWEEN = 0.01, 0.005
 SLOWER_RUN = 1.5
 """Time of a slow run ÷ that of another."""
@@ -63,25 +61,20 @@ class Truth:
         return logs
 
 
-def truths() -> Iterator[Truth]:
-    for repeats in (3, 5):
-        for slow in (0.0, 0.02, 0.05):
-            name = f"{100 * slow:g} % of runs slow"
-            yield Truth(name=name, repeats=repeats, slow=slow)
-            for loss in (0.1, 0.05):
-                lost = f"{name}, {100 * loss:g} % lost from session 8"
-                yield Truth(name=lost, repeats=repeats, slow=slow, loss=loss, at=8)
-        yield Truth(
-            name="one case varies by 4 %, from session 6", repeats=repeats, of_first=0.04, judged_from=6
-        )
-        yield Truth(name="all cases vary together by 1 %", repeats=repeats, shared=0.01)
-        yield Truth(
-            name="all cases lose 3.1 % from session 8", repeats=repeats, loss=0.031, at=8, is_shared=True
-        )
-        for cases in (1, 5):
-            for slow in (0.0, 0.05):
-                name = f"cases: {cases}, {100 * slow:g} % of runs slow"
-                yield Truth(name=name, repeats=repeats, cases=cases, slow=slow)
+def truths(repeats: int) -> Iterator[Truth]:
+    for slow in (0.0, 0.02, 0.05):
+        name = f"{100 * slow:g} % of runs slow"
+        yield Truth(name=name, repeats=repeats, slow=slow)
+        for loss in (0.1, 0.05):
+            lost = f"{name}, {100 * loss:g} % lost from session 8"
+            yield Truth(name=lost, repeats=repeats, slow=slow, loss=loss, at=8)
+    yield Truth(name="one case varies by 4 %, from session 6", repeats=repeats, of_first=0.04, judged_from=6)
+    yield Truth(name="all cases vary together by 1 %", repeats=repeats, shared=0.01)
+    yield Truth(name="all cases lose 3.1 % from session 8", repeats=repeats, loss=0.031, at=8, is_shared=True)
+    for cases in (1, 5):
+        for slow in (0.0, 0.05):
+            name = f"{cases} case{'s' if cases > 1 else ''}, {100 * slow:g} % of runs slow"
+            yield Truth(name=name, repeats=repeats, cases=cases, slow=slow)
 
 
 RUN = """
@@ -123,18 +116,17 @@ FOUND = """
 """
 
 
-def shares(truth: Truth, draws: int, random: np.random.Generator) -> list[str]:
-    """The cells of a row."""
+def shares(truth: Truth, draws: int, random: np.random.Generator) -> str:
+    """A cell."""
     with duckdb.connect() as connection:
         schema.create(connection)
         _insert(connection, truth.logs(random, draws))
         asked = {"judged_from": truth.judged_from, "at": truth.at, "is_shared": truth.is_shared}
         found = np.array([row[1:] for row in connection.execute(FOUND, asked).fetchall()], bool)
     false, at_once, within_three, is_odd = found.T
-    if not truth.loss:
-        return [f"{100 * false.mean():.1f} %", "", "", ""]
     planted = (at_once, at_once[~is_odd], within_three)
-    return [f"{100 * false.mean():.1f} %", *(f"{100 * found.mean():.1f} %" for found in planted)]
+    shown = f"; {' / '.join(f'{100 * found.mean():.1f}' for found in planted)} %" if truth.loss else ""
+    return f"{100 * false.mean():.1f} %{shown}"
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, logs: np.ndarray) -> None:
@@ -158,24 +150,16 @@ def _insert(connection: duckdb.DuckDBPyConnection, logs: np.ndarray) -> None:
     find_changes(connection)
 
 
-def table(draws: int, seed: int) -> Iterator[list[str]]:
-    """The rows of the table, its head first."""
-    yield ["twenty sessions", "repeats", "false", "found at once", "if no run is odd", "within three"]
-    for number, truth in enumerate(truths()):
-        random = np.random.default_rng([seed, number])
-        yield [truth.name, str(truth.repeats), *shares(truth, draws, random)]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--draws", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=20261129)
-    asked = parser.parse_args()
-    for place, cells in enumerate(table(asked.draws, asked.seed)):
-        print(f"| {' | '.join(cells)} |", flush=True)
-        if place == 0:
-            print(f"| --- |{' ---: |' * (len(cells) - 1)}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+def lines(planned: Sequence[int], draws: int, seed: int) -> Iterator[str]:
+    """The table, line by line."""
+    columns = [repeats for repeats in REPEATS if repeats in planned]
+    yield f"| twenty sessions | {' | '.join(f'{repeats} repeats' for repeats in columns)} |"
+    yield "| --- |" + " --- |" * len(columns)
+    rows = list(zip(*(truths(repeats) for repeats in REPEATS), strict=True))
+    for number, row in enumerate(rows):
+        cells = [
+            shares(truth, draws, np.random.default_rng([seed, len(rows) * place + number]))
+            for place, truth in enumerate(row)
+            if truth.repeats in columns
+        ]
+        yield f"| {row[0].name} | {' | '.join(cells)} |"

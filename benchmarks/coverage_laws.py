@@ -1,11 +1,9 @@
-"""How often predictions of laws hold: for made-up runs, and for published curves without their largest size.
-
-python benchmarks/coverage_laws.py --draws 200
+"""Tables of coverage.py: how often predictions of laws hold, for made-up runs and for published curves without their
+largest size.
 """
 
 from __future__ import annotations
 
-import argparse
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -293,13 +291,6 @@ def table_of_published() -> Iterator[str]:
         yield line(f"{other}, chosen on {one}", groups[other], *chosen_on(groups[one]))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--draws", type=int, default=200)
-    asked = parser.parse_args()
-    for line in chain(table_of_published(), [""], table_of_truths(asked.draws)):
-        print(line, flush=True)
-
-
-if __name__ == "__main__":
-    main()
+def lines(draws: int) -> Iterator[str]:
+    """Both tables, line by line."""
+    return chain(table_of_published(), [""], table_of_truths(draws))

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from analysis.loading.derive import derive_and_diagnose
-from benchmarks.single_session import lines
+from benchmarks.coverage_sessions import lines
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import asks
 

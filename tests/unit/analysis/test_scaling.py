@@ -7,7 +7,7 @@ import pytest
 
 from analysis.database import schema
 from analysis.wording import verdicts
-from benchmarks.plateau import retrograde
+from benchmarks.coverage_plateau import retrograde
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import measured, session_of
 
