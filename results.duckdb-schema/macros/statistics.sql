@@ -288,18 +288,21 @@ CREATE OR REPLACE MACRO half_widths_of(n, is_stopped_early) AS (
 -- values ÷ the value, of one value or of several as the root of the sum of squares. Rounding is the same in every
 -- repeat, so more repeats do not narrow it. Null where a rounded value has less than one digit. Returns one struct.
 CREATE OR REPLACE MACRO widened(middle, resolution) AS (
-    CASE
-        WHEN coalesce(resolution, 0) = 0 THEN {'point': middle.point, 'lo': middle.lo, 'hi': middle.hi}
-        ELSE {
-            'point': middle.point,
-            'lo': CASE WHEN resolution <= 0.5 THEN
-                middle.point - sqrt((middle.point - middle.lo) ** 2 + 1.959964 ** 2 / 12 * resolution ** 2)
-            END,
-            'hi': CASE WHEN resolution <= 0.5 THEN
-                middle.point + sqrt((middle.hi - middle.point) ** 2 + 1.959964 ** 2 / 12 * resolution ** 2)
-            END
-        }
-    END
+    [
+        CASE
+            WHEN coalesce(resolution, 0) = 0 THEN {'point': of.point, 'lo': of.lo, 'hi': of.hi}
+            ELSE {
+                'point': of.point,
+                'lo': CASE WHEN resolution <= 0.5 THEN
+                    of.point - sqrt((of.point - of.lo) ** 2 + 1.959964 ** 2 / 12 * resolution ** 2)
+                END,
+                'hi': CASE WHEN resolution <= 0.5 THEN
+                    of.point + sqrt((of.hi - of.point) ** 2 + 1.959964 ** 2 / 12 * resolution ** 2)
+                END
+            }
+        END
+        FOR of IN [middle]
+    ][1]
 );
 
 -- Number of further rounds, 3 to 20, after which the interval is probably, in four of five sessions, on one side of a
