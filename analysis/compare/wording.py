@@ -282,10 +282,11 @@ def notes(comparison: Comparison, name: Callable[[str], str] = str) -> Iterator[
     if comparison.busy:
         yield busy_sides(list(map(name, comparison.busy)))
     yield _intervals_over(comparison)
-    yield (
-        f"faster, slower: the interval excludes 1, also over all {comparison.rows[0]['compared_rows']:,} rows (Holm) "
-        f"at 5 %; regression: slower, and below 1 \u2212 {percent(comparison.max_regression)} in the same way"
-    )
+    if compared := comparison.rows[0]["compared_rows"]:
+        yield (
+            f"faster, slower: the interval excludes 1, also over all {compared:,} rows (Holm) at 5 %; regression: "
+            f"slower, and below 1 \u2212 {percent(comparison.max_regression)} in the same way"
+        )
     if any(row["change_seen"] is not None for row in comparison.rows):
         yield "would have seen: a change of this size is called faster or slower in four of five comparisons"
 

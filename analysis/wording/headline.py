@@ -157,9 +157,10 @@ def _of_one(point: Row, every: Sequence[Row], name: Callable[[str], str]) -> str
         word = "faster" if kind == FASTER else "slower"
         return f"{case} is {word} than {base}, {verdicts.TOO_NOISY} how much."
     said = f"{case} is {_times(point)} times as fast as {base}"
-    if kind == NO_GAIN and point["speedup_lo"] is not None:
+    if point["speedup_lo"] is not None and (kind == NO_GAIN or point["verdict"] == verdicts.UNDECIDED):
         times, interval = estimate(*_ratios(point))
-        said = f"No gain shown: {case} is {times} times {interval} as fast as {base}"
+        said = f"{case} is {times} times {interval} as fast as {base}"
+        said = f"No gain shown: {said}" if kind == NO_GAIN else said
     if point["efficiency"] is not None:
         percent = verdicts.efficiency_estimate(100 * point["efficiency"], *_percents(point))[0]
         said += f", at {percent} % efficiency"

@@ -9,7 +9,7 @@ WITH best_evals AS (
     FROM evals
     GROUP BY session_id, run_id, attempt
 ),
--- An imported file's times are rounded: to the largest of these of which all are multiples.
+-- An imported file's times are rounded: to the largest of these of which all are multiples, once or more.
 of_files AS (
     SELECT session_id, rounded_to_s
     FROM runs
@@ -17,6 +17,7 @@ of_files AS (
     WHERE whole_run_s > 0
     GROUP BY session_id, rounded_to_s
     HAVING max(abs(whole_run_s / rounded_to_s - round(whole_run_s / rounded_to_s))) < 1e-5
+        AND min(round(whole_run_s / rounded_to_s)) >= 1
 ),
 roundings AS (
     SELECT session_id, max(rounded_to_s)::DOUBLE AS rounded_to_s FROM of_files GROUP BY session_id

@@ -59,8 +59,8 @@ SELECT
     if(have_intervals, 'shown', 'likely') AS certainty,
     1 - efficiency AS cost,
     format(
-        'the serial fraction by Karp-Flatt is {} on {} {} and {} on {}: {}; at this fraction, no number of {} is more '
-        'than {}{} times as fast as {}',
+        'the serial fraction by Karp-Flatt is {} on {:,} {} and {} on {:,}: {}; at this fraction, no number of {} is '
+        'more than {}{} times as fast as {}',
         fraction_text(first_fraction, first_lo, first_hi), first_workers, axis,
         fraction_text(karp_flatt, karp_flatt_lo, karp_flatt_hi), workers,
         if(is_rising, 'it grows', if(have_intervals, 'no growth beyond noise', 'no clear growth')),

@@ -15,7 +15,9 @@ SELECT
     ) AS evidence,
     'Measure the baseline again, with more warm-up steps and on a quiet machine, before you believe this efficiency.'
         AS advice,
-    'If it stays, each worker''s smaller part of the work may fit into caches or memory, which is a real gain.'
-        AS alternatives
+    -- a worker's part of the work shrinks under strong scaling alone
+    CASE WHEN scaling_mode = 'strong'
+        THEN 'If it stays, each worker''s smaller part of the work may fit into caches or memory, which is a real gain.'
+    END AS alternatives
 FROM scaling
 WHERE NOT is_baseline AND NOT oversubscribed AND verdict_of(coalesce(efficiency_lo, efficiency)) = 'superlinear'
