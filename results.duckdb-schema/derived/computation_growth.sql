@@ -13,10 +13,10 @@ WITH losses AS (
 parts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, known_by,
-        avg(computation_ms) AS computation_ms
+        median_interval(list(computation_ms)).point AS computation_ms
     FROM run_parts
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, known_by
-    HAVING avg(computation_ms) > 0
+    HAVING median_interval(list(computation_ms)).point > 0
 ),
 batches AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, batch_per_rank FROM scaling
@@ -27,8 +27,8 @@ final AS (
         sizes.point_id,
         losses.threads, sizes.baseline_case, sizes.baseline_workers,
         losses.known_by,               -- as in run_parts, at this size; if estimated, the baseline is one rank
-        here.computation_ms,
-        base.computation_ms AS baseline_computation_ms,  -- in a rank's mean step at the baseline
+        here.computation_ms,           -- in a rank's mean step, of the median run (below six runs their mean)
+        base.computation_ms AS baseline_computation_ms,  -- the same at the baseline
         losses.clocks_ms,              -- part of computation_ms that lower clocks cost here; 0 if clocks are unknown
         -- growth: increase relative to the baseline's computation, without clocks_ms; negative: computation is shorter
         (here.computation_ms - losses.clocks_ms) / base.computation_ms - 1 AS growth

@@ -202,7 +202,7 @@ with_needs AS (
         *,
         CASE
             WHEN is_published OR throughput IS NULL OR oversubscribed THEN NULL
-            WHEN is_baseline OR ratio IS NULL THEN 0
+            WHEN is_baseline OR ratio IS NULL OR trains_differently THEN 0
             WHEN units < 3 OR ratio_lo IS NULL THEN 3
             WHEN coalesce(verdict_lo = verdict_hi, true) THEN 0
             ELSE rounds_to_decide(
