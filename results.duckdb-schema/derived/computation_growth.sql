@@ -10,13 +10,18 @@ WITH losses AS (
     WHERE efficiency_loss.scaling_mode = 'weak' AND axis = 'ranks' AND NOT oversubscribed AND known_by IS NOT NULL
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, known_by
 ),
-parts AS (
+computations AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, known_by,
-        median_interval(list(computation_ms)).point AS computation_ms
+        list(computation_ms) FILTER (computation_ms IS NOT NULL) AS of_runs
     FROM run_parts
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, known_by
-    HAVING median_interval(list(computation_ms)).point > 0
+),
+middles AS (
+    SELECT * EXCLUDE (of_runs), median_interval(of_runs).point AS computation_ms FROM computations
+),
+parts AS (
+    SELECT * FROM middles WHERE computation_ms > 0
 ),
 batches AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, batch_per_rank FROM scaling
