@@ -24,7 +24,7 @@ def _half(n):
 def searched(deviation, rounds, distance):
     """The first number from 3 to 20 after which the interval is likely on one side of the border."""
     for more in range(3, 21):
-        moves = 0.8416 * (1 / rounds - 1 / (rounds + more)) ** 0.5
+        moves = 0.8416 * (1.25 if rounds > 5 else 1) * (1 / rounds - 1 / (rounds + more)) ** 0.5
         if deviation * (_half(rounds + more) + moves) <= distance:
             return more
     return None
