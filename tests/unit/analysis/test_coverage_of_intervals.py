@@ -95,7 +95,9 @@ def test_those_who_are_told_a_number_of_rounds_mostly_decide_after_it():
 
 def test_intervals_of_rounded_times_hold_the_truth_or_are_not_given():
     by_name = {times.name: times for times in ROUNDINGS}
-    assert rounded(by_name["10 s to 1 s, noise of 0.3 %"], 3, 30, seeded()) == (None, 0)
+    holds, given = rounded(by_name["10 s to 1 s, noise of 0.3 %"], 3, 60, seeded())
+    assert given <= 0.6
+    assert holds is None or holds >= 0.95
     holds, given = rounded(by_name["95 s to 1 s, noise of 0.3 %"], 3, 200, seeded())
     assert holds is not None
     assert holds >= 0.95
