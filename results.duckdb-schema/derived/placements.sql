@@ -35,6 +35,7 @@ WITH gathered AS (
         coalesce(
             list({'block': round, 'value': ln(throughput)} ORDER BY round, run_id) FILTER (throughput IS NOT NULL), []
         ) AS logs,
+        CASE WHEN min(throughput) = max(throughput) THEN min(throughput) END AS only_throughput,
         variance_of_log(throughput) AS log_variance,  -- sample variance of ln(throughput); null below two repeats
         -- resolution: distance between two values that the file's times can have ÷ the time; null: not rounded, or unknown
         exp(avg(ln(resolution)) FILTER (throughput IS NOT NULL)) AS resolution,
@@ -54,16 +55,16 @@ WITH gathered AS (
 with_middles AS (
     SELECT
         *,
-        widened(median_interval([run.value FOR run IN logs], stops_early), resolution) AS of_throughput,
+        widened(median_interval([run.value FOR run IN logs], stops_early), rounding_error(resolution)) AS of_throughput,
         median_interval(step_ms_logs, stops_early) AS of_step,
         median_interval(elapsed_s_logs, stops_early) AS of_run
     FROM gathered
 ),
 final AS (
     SELECT
-        * EXCLUDE (step_ms_logs, elapsed_s_logs, of_throughput, of_step, of_run),
+        * EXCLUDE (only_throughput, step_ms_logs, elapsed_s_logs, of_throughput, of_step, of_run),
         -- throughput: examples/s over the measured steps (imports: the whole time)
-        exp(of_throughput.point) AS throughput,
+        coalesce(only_throughput, exp(of_throughput.point)) AS throughput,
         exp(of_throughput.lo) AS throughput_lo,
         exp(of_throughput.hi) AS throughput_hi,
         exp(of_step.point) AS step_ms,  -- a run's median step
@@ -71,8 +72,9 @@ final AS (
         CASE WHEN len(step_ms_logs) = repeats THEN exp(of_step.lo) END AS step_ms_lo,
         CASE WHEN len(step_ms_logs) = repeats THEN exp(of_step.hi) END AS step_ms_hi,
         exp(of_run.point) AS elapsed_s,  -- start-up included
-        -- slow_runs: number of ok runs that took over 1.2 times the median run; null below three
-        CASE WHEN repeats > 2 THEN len([
+        -- slow_runs: number of ok runs that took over 1.2 times the median run; null below three, and if the times are
+        -- rounded to a tenth or less
+        CASE WHEN repeats > 2 AND coalesce(resolution, 0) <= 0.1 THEN len([
             run FOR run IN logs IF run.value < list_median([other.value FOR other IN logs]) - ln(1.2)
         ]) END AS slow_runs
     FROM with_middles
