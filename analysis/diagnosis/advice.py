@@ -75,6 +75,10 @@ def first_advice(found: Sequence[Row], points: Sequence[Row]) -> list[Advice]:
             groups.setdefault(row["finding"], []).append(row)
     if "repeats" in groups:
         groups["repeats"].sort(key=lambda row: row["options"] is None)
+        if (
+            groups["repeats"][0]["options"] is not None
+        ):  # what more rounds do not decide is another piece of advice
+            groups["repeats"] = [row for row in groups["repeats"] if row["options"] is not None]
     every = _measuring_once(sorted(groups.values(), key=lambda rows: _rank(rows[0], undecided, lost)))
     chosen = every[:_MOST]
     if undecided and "repeats" in groups and groups["repeats"] not in chosen:
@@ -138,8 +142,6 @@ def _advice(rows: Sequence[Row], open_points: Mapping[str, Row]) -> Advice:
             said = [f"{point['case_name']} may be {verdicts.possible(point)}" for point in still_open]
             more = [f"and {len(said) - _MOST_CASES} more"] if len(said) > _MOST_CASES else []
             evidence = "; ".join([*said[:_MOST_CASES], *more])
-        if worst["finding"] == "one_repeat":
-            evidence = "One run of each size shows no variation"
     is_certain = worst["certainty"] == "shown"
     return Advice(
         worst=worst,

@@ -40,6 +40,7 @@ def caveats(
     elif not has_intervals and any(_is_measured(point) for point in points):
         yield "There are no intervals: they need at least three ok repeats of a size and of its baseline."
     yield from outside_rounds(points)
+    yield from rounded_times(points, name)
     yield from slow_runs(points, name)
     if wider := wider_than_asked(points):
         yield wider
@@ -62,6 +63,17 @@ def workers_of_baselines(points: Sequence[Row]) -> Iterator[str]:
     if several:
         counts = " or ".join(f"{workers:,}" for workers in several)
         yield f"A baseline of {counts} workers has a speedup of {counts}: no smaller size could be its baseline."
+
+
+def rounded_times(points: Iterable[Row], name: Callable[[str], str] = str) -> Iterator[str]:
+    """A sentence if the times of an imported file are rounded by 0.1 % or more."""
+    rounded = [point for point in points if (point["resolution"] or 0) >= 0.002]
+    if rounded:
+        worst = max(rounded, key=lambda point: point["resolution"])
+        yield (
+            f"The file's times are rounded, those of {name(worst['case_name'])} {worst['placement']} by up to "
+            f"{100 * worst['resolution'] / 2:.2g} %. Intervals contain that, and more repeats do not narrow it."
+        )
 
 
 def outside_rounds(points: Sequence[Row]) -> Iterator[str]:
@@ -201,9 +213,9 @@ def _limits() -> str:
     said = [f"{first.format('above')} efficiency", *(other.format("from") for other in others)]
     return (
         f"Verdicts: {', '.join(said)}, poor below; {verdicts.UNDECIDED} if the interval spans "
-        f"more than two of these; retrograde if throughput is lower than at the next smaller "
-        f"number of workers by more than repeats vary; {verdicts.DIFFERENT_TRAINING} if the losses differ by more than "
-        "rounding explains."
+        f"more than two of these or repeats are too few for one; retrograde if throughput is lower than at the next "
+        f"smaller number of workers by more than repeats vary; {verdicts.DIFFERENT_TRAINING} if the losses differ by "
+        "more than rounding explains."
     )
 
 

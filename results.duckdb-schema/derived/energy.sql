@@ -1,7 +1,7 @@
 -- One row per session, case and placement with a throughput: energy and GPU-hours of its measured steps. Energy is the
 -- increase of the energy counters of the GPUs in use. It includes their memory, but not the rest of the machine; null
--- without such a counter. Per example: that of the median run, with a two-sided 95 % interval (`median_interval`), null below
--- three repeats.
+-- without such a counter. Per example: that of the median run, with a 95 % interval (`median_interval`),
+-- null below three repeats.
 WITH points AS (
     SELECT * FROM placements WHERE repeats > 0
 ),

@@ -5,6 +5,7 @@
 WITH ok_runs AS (
     SELECT
         session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads, round,
+        resolution,
         -ln(throughput) AS log_time
     FROM run_summary
     WHERE throughput > 0 AND NOT oversubscribed
@@ -55,6 +56,7 @@ final AS (
         exp(rest) AS slowdown  -- time ÷ what its size and its round explain; below 1 it was faster
     FROM rests
     JOIN sigmas USING (session_id)
-    WHERE abs(rest) > greatest(ln(1.2), 8 * sigma)
+    -- rounding to a tenth or less would make equal runs odd
+    WHERE abs(rest) > greatest(ln(1.2), 8 * sigma) AND coalesce(resolution, 0) <= 0.1
 )
 SELECT * FROM final;

@@ -37,7 +37,7 @@ WITH gathered AS (
         ) AS logs,
         CASE WHEN min(throughput) = max(throughput) THEN min(throughput) END AS only_throughput,
         variance_of_log(throughput) AS log_variance,  -- sample variance of ln(throughput); null below two repeats
-        -- resolution: distance between two values that the file's times can have ÷ the time; null: not rounded, or unknown
+        -- resolution: distance between two values that a file's times can have ÷ the time; null: not rounded
         exp(avg(ln(resolution)) FILTER (throughput IS NOT NULL)) AS resolution,
         list(ln(step_ms)) FILTER (throughput IS NOT NULL AND step_ms > 0) AS step_ms_logs,
         list(ln(elapsed_s)) FILTER (throughput IS NOT NULL AND elapsed_s > 0) AS elapsed_s_logs,

@@ -86,11 +86,11 @@ with_logs AS (
         log_ratio(logs, baseline_logs, stops_early) AS exact,
         widened(
             log_ratio(logs, baseline_logs, stops_early),
-            sqrt(coalesce(resolution, 0) ** 2 + coalesce(baseline_resolution, 0) ** 2)
+            rounding_error(resolution) + rounding_error(baseline_resolution)
         ) AS of_ratio,
         widened(
             log_ratio(logs, next_smaller_logs, stops_early),
-            sqrt(coalesce(resolution, 0) ** 2 + coalesce(next_smaller_resolution, 0) ** 2)
+            rounding_error(resolution) + rounding_error(next_smaller_resolution)
         ) AS gain
     FROM paired
 ),
@@ -203,7 +203,8 @@ with_needs AS (
         CASE
             WHEN is_published OR throughput IS NULL OR oversubscribed THEN NULL
             WHEN is_baseline OR ratio IS NULL OR trains_differently THEN 0
-            WHEN units < 3 OR ratio_lo IS NULL THEN 3
+            WHEN units < 3 THEN 3
+            WHEN ratio_lo IS NULL THEN NULL  -- the times are rounded too much
             WHEN coalesce(verdict_lo = verdict_hi, true) THEN 0
             ELSE rounds_to_decide(
                 deviation, units,
@@ -228,7 +229,7 @@ final AS (
         ranks_per_node,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         threads, placement, locality, device_type, device_name, precision, batch_per_rank, global_batch,
-        examples_per_step, ranks_train, oversubscribed, slurm_job_id, runs, repeats, slow_runs, throughput,
+        examples_per_step, ranks_train, oversubscribed, slurm_job_id, runs, repeats, slow_runs, resolution, throughput,
         throughput_lo,
         throughput_hi,
         throughput_unit,
@@ -254,7 +255,7 @@ final AS (
         ratio * baseline_workers AS speedup,
         ratio_lo * baseline_workers AS speedup_lo,
         ratio_hi * baseline_workers AS speedup_hi,
-        -- speedup_min: smallest of the rounds', where they are too few for an interval; null with one, or below two rounds
+        -- speedup_min: smallest of the rounds', where these are too few for an interval; null with one, and below two
         exp(shown_differences[1]) * baseline_workers AS speedup_min,
         exp(shown_differences[-1]) * baseline_workers AS speedup_max,
         -- efficiency: speedup ÷ workers; null if not scaled, or over another device, precision, batch or workload
@@ -269,8 +270,9 @@ final AS (
         (1 / ratio_lo - 1 / relative_workers) * karp_flatt_scale AS karp_flatt_hi,
         -- gustafson: serial fraction, weak scaling only; null at the baseline
         (relative_workers - ratio) * gustafson_scale AS gustafson,
-        -- verdict: by efficiency (two if the interval reaches two, undecided if more or without one), retrograde, different
-        -- training, independent copies; one repeat; published, one figure; null: baseline, not scaled, not comparable
+        -- verdict: by efficiency (two if the interval reaches two, undecided if more or without one), retrograde,
+        -- different training, independent copies; one repeat; published, one figure; null: baseline, not scaled, not
+        -- comparable
         CASE
             WHEN ranks_train = 'independent copies' THEN ranks_train
             WHEN is_compared AND trains_differently THEN 'different training'
@@ -283,8 +285,8 @@ final AS (
         verdict_lo,
         verdict_hi,
         is_slower,                     -- than the next smaller n, beyond repeats; false without an interval
-        -- repeats_needed: further rounds, 3 to 20, for one verdict and what until and until_efficiency ask, in four of five
-        -- sessions; 0: nothing is open; null: 20 would not do, or one published figure
+        -- repeats_needed: further rounds, 3 to 20, for one verdict and what until and until_efficiency ask, in four of
+        -- five sessions; 0: nothing is open; null: 20 would not do, or one published figure
         CASE WHEN for_verdict IS NOT NULL AND for_until IS NOT NULL AND for_until_efficiency IS NOT NULL
             THEN greatest(for_verdict, for_until, for_until_efficiency)
         END AS repeats_needed,

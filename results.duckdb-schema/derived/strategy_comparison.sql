@@ -53,7 +53,10 @@ paired AS (
         reference.oom_runs AS reference_oom_runs,
         reference.peak_memory_bytes AS reference_peak_memory_bytes,
         points.oversubscribed OR reference.oversubscribed AS shared_slots,
-        log_ratio(reference.logs, points.logs, reference.stops_early OR points.stops_early) AS slower,
+        widened(
+            log_ratio(reference.logs, points.logs, reference.stops_early OR points.stops_early),
+            rounding_error(reference.resolution) + rounding_error(points.resolution)
+        ) AS slower,
         -- A run that ran out of memory shows how far it got, not how much it needs.
         if(points.oom_runs = 0 AND reference.oom_runs = 0, points.peak_memory_bytes / reference.peak_memory_bytes, NULL)
             AS memory_ratio

@@ -1,8 +1,8 @@
--- One row per case and placement that both sides ran: throughput of the candidate divided by that of the baseline, with
--- its interval and verdict. A side is a session id or a list of ids. Cases match by name, workload, scaling, strategy and
--- axis. Verdict: `faster` or `slower` if the interval excludes 1, also after Holm's correction over all rows; `same` if
--- two one-sided tests at 5 % show that the ratio is within 1 ± margin; `not excluded` if only the uncorrected interval
--- excludes 1; else `inconclusive`; null if a side has no ok repeat or was oversubscribed.
+-- One row per case and placement that both sides ran: throughput of the candidate divided by that of the baseline,
+-- with its interval and verdict. A side is a session id or a list of ids. Cases match by name, workload, scaling,
+-- strategy and axis. Verdict: `faster` or `slower` if the interval excludes 1, also after Holm's correction over all
+-- rows; `same` if two one-sided tests at 5 % show that the ratio is within 1 ± margin; `not excluded` if only the
+-- uncorrected interval excludes 1; else `inconclusive`; null if a side has no ok repeat or was oversubscribed.
 CREATE OR REPLACE MACRO compare(baseline_session, candidate_session, margin := 0.02, max_regression := 0.05) AS TABLE
 FROM compare_sides(
     baseline_session, NULL::VARCHAR, candidate_session, NULL::VARCHAR,
@@ -25,7 +25,8 @@ FROM compare_sides(
 -- of the other cases are not returned, but count in Holm's correction. Unit: the session if both sides have two or more
 -- with an ok repeat, else the repeat. Interval: two-sided 95 %, null below two units on either side: Student's t on the
 -- differences of ln(throughput) within rounds (of two cases of a session) or sessions (of two cases of several), or
--- Welch's t on the difference of means where the sides have no such blocks in common; `blocks` is then null.
+-- Welch's t on the difference of means where the sides have no such blocks in common; `blocks` is then null. Rounded
+-- times of a file widen it.
 CREATE OR REPLACE MACRO compare_sides(
     baseline_session, only_baseline_case, candidate_session, only_candidate_case, margin := 0.02, max_regression := 0.05
 ) AS TABLE
@@ -58,6 +59,11 @@ paired AS (
         baselines.case_name AS baseline_case,
         baselines.oversubscribed OR candidates.oversubscribed AS oversubscribed,
         baselines.stops_early OR candidates.stops_early AS stops_early,
+        -- Rounding of a file's times is the same in every repeat, so more of them do not narrow it.
+        -- Without noise, the 95 % interval is then as wide as all that rounding can do.
+        ((rounding_error(baselines.resolution) + rounding_error(candidates.resolution)) / 1.959964) ** 2
+            AS rounding_variance,
+        greatest(baselines.resolution, candidates.resolution) > 0.5 AS is_coarse,
         len(baselines.session_logs) AS baseline_sessions,
         len(candidates.session_logs) AS candidate_sessions,
         len(baselines.repeat_logs) AS baseline_repeats,
@@ -106,7 +112,17 @@ with_moments AS (
     FROM with_means
 ),
 with_welch AS (
-    SELECT *, sqrt(a + b) AS se, welch_df(a, m, b, n) AS df, stops_early AND unit = 'repeat' AS is_stopped
+    SELECT
+        *,
+        sqrt(a + b + rounding_variance) AS se,
+        -- Rounding's variance is known, so it adds degrees of freedom: in the limit, those of the normal distribution.
+        CASE
+            WHEN rounding_variance = 0 THEN welch_df(a, m, b, n)
+            WHEN a + b >= 0 THEN least(1e6, coalesce(
+                (a + b + rounding_variance) ** 2 / nullif((a + b) ** 2 / welch_df(a, m, b, n), 0), 1e6
+            ))
+        END AS df,
+        stops_early AND unit = 'repeat' AS is_stopped
     FROM with_moments
 ),
 with_interval AS (
@@ -220,6 +236,7 @@ final AS (
             THEN format('not excluded: one of {:,} rows looks {}', compared_rows, looks_text(ratio))
             WHEN verdict = 'not excluded'
             THEN format('not excluded: {:,} of {:,} rows look {}', alike_rows, compared_rows, looks_text(ratio))
+            WHEN verdict = 'inconclusive' AND is_coarse THEN 'inconclusive: the times are rounded too much'
             WHEN verdict = 'inconclusive' AND p_value IS NULL THEN 'inconclusive: a side has one ok repeat'
             WHEN verdict = 'inconclusive' THEN format('inconclusive: would have seen {}', change_text(change_seen))
             ELSE verdict
@@ -294,6 +311,7 @@ sessions_of_it AS (
         min(threads) AS threads,
         bool_or(oversubscribed) AS oversubscribed,
         bool_or(stops_early) AS stops_early,
+        exp(avg(ln(resolution)) FILTER (throughput IS NOT NULL)) AS resolution,
         list({'block': session_id || ' ' || round, 'value': ln(throughput)} ORDER BY repeat)
             FILTER (throughput IS NOT NULL) AS logs,
         list(DISTINCT made_by::VARCHAR) FILTER (throughput IS NOT NULL AND made_by::VARCHAR <> '{}') AS fingerprints,
@@ -312,6 +330,7 @@ final AS (
         placement_of(nodes, ranks_per_node, axis, min(threads)) AS placement,
         -- axis_threads: threads per rank if they are the axis, else 0
         bool_or(oversubscribed) AS oversubscribed,
+        max(resolution) AS resolution,  -- distance between two possible times ÷ the time; null: not rounded
         bool_or(stops_early) AS stops_early,  -- whether a session added repeats until it was sure
         -- repeat_logs: {block, value} of each ok repeat: its session and round, and its ln(throughput)
         -- session_logs: the same of each session: the mean over its ok repeats

@@ -130,7 +130,7 @@ CREATE OR REPLACE MACRO median_tails(k, n) AS (
 
 -- Which of n sorted values enclose the ends of the interval of their median at that level, as {k, w}: the lower end is
 -- (1 - w) times the k-th smallest value plus w times the next, the upper end its mirror image (Hettmansperger and
--- Sheather 1986). If the values are too few for the level, the ends are the lowest and the highest. One struct per call.
+-- Sheather 1986). If the values are too few for the level, the ends are the lowest and the highest.
 CREATE OR REPLACE MACRO median_places(n, level) AS (
     [
         {
@@ -284,21 +284,23 @@ CREATE OR REPLACE MACRO half_widths_of(n, is_stopped_early) AS (
     t_quantile_for(n - 1, is_stopped_early) / sqrt(n) * CASE WHEN n > 5 THEN 1.1 ELSE 1 END
 );
 
--- A 95 % interval of logarithms, widened for values that are rounded: `resolution` is the distance between two possible
--- values ÷ the value, of one value or of several as the root of the sum of squares. Rounding is the same in every
--- repeat, so more repeats do not narrow it. Null where a rounded value has less than one digit. Returns one struct.
-CREATE OR REPLACE MACRO widened(middle, resolution) AS (
+-- The most by which rounding moves a logarithm: `resolution` is the distance between two possible values ÷ the value.
+-- 0 if it is null; null where a rounded value has less than one digit.
+CREATE OR REPLACE MACRO rounding_error(resolution) AS (
+    CASE WHEN resolution IS NULL THEN 0 WHEN resolution <= 0.5 THEN -ln(1 - resolution / 2) END
+);
+
+-- A 95 % interval of logarithms, {point, lo, hi}, widened by the most by which rounding moves them, a sum over the
+-- values (`rounding_error`). It is the same in every repeat, so more repeats do not narrow it; without noise, the
+-- interval holds the truth for certain. No interval if it is null. Returns one struct.
+CREATE OR REPLACE MACRO widened(middle, error) AS (
     [
         CASE
-            WHEN coalesce(resolution, 0) = 0 THEN {'point': of.point, 'lo': of.lo, 'hi': of.hi}
+            WHEN error = 0 THEN {'point': of.point, 'lo': of.lo, 'hi': of.hi}
             ELSE {
                 'point': of.point,
-                'lo': CASE WHEN resolution <= 0.5 THEN
-                    of.point - sqrt((of.point - of.lo) ** 2 + 1.959964 ** 2 / 12 * resolution ** 2)
-                END,
-                'hi': CASE WHEN resolution <= 0.5 THEN
-                    of.point + sqrt((of.hi - of.point) ** 2 + 1.959964 ** 2 / 12 * resolution ** 2)
-                END
+                'lo': of.point - sqrt((of.point - of.lo) ** 2 + error ** 2),
+                'hi': of.point + sqrt((of.hi - of.point) ** 2 + error ** 2)
             }
         END
         FOR of IN [middle]

@@ -9,7 +9,8 @@ WITH open_ones AS (
     SELECT * FROM (
         SELECT
             *,
-            coalesce(ln(efficiency_hi / efficiency_lo), 0) AS width,
+            coalesce(resolution > 0.5, false) AS is_coarse,
+            coalesce(ln(efficiency_hi / efficiency_lo), CASE WHEN is_coarse THEN 99 ELSE 0 END) AS width,
             max(repeats_needed) OVER (PARTITION BY session_id) AS rounds_needed
         FROM scaling
         WHERE NOT oversubscribed
@@ -21,6 +22,8 @@ SELECT
     'shown' AS certainty,
     width AS magnitude,
     CASE
+        WHEN is_coarse THEN format('the times are rounded by up to {} of a run: too coarse for an interval',
+            percent_text(resolution / 2))
         WHEN efficiency_lo IS NULL AND speedup_min IS NOT NULL THEN format(
             'in {} rounds the speedup was {} to {}: too few for an interval', repeats,
             number_text(speedup_min), number_text(speedup_max)
@@ -36,6 +39,7 @@ SELECT
         )
     END AS evidence,
     CASE
+        WHEN is_coarse THEN 'Import times with more digits, or of longer runs: more rounds do not help.'
         WHEN efficiency_lo IS NULL AND repeats_needed IS NOT NULL
             THEN format('Take {} more rounds, then ask again.', rounds_needed)
         WHEN repeats_needed IS NOT NULL
@@ -46,7 +50,7 @@ SELECT
             THEN format(' Runs vary by {}: measure on a quiet machine.', percent_text(sqrt(log_variance)))
         ELSE ''
     END AS advice,
-    CASE WHEN repeats_needed IS NOT NULL THEN format('--repeats {}', repeats + rounds_needed) END AS options
+    CASE WHEN repeats_needed IS NOT NULL AND NOT is_coarse THEN format('--repeats {}', repeats + rounds_needed) END AS options
 FROM open_ones
 JOIN (SELECT session_id, case_name, nodes, ranks_per_node, threads, log_variance FROM placements) AS variances
     USING (session_id, case_name, nodes, ranks_per_node, threads)

@@ -83,7 +83,8 @@ def test_no_more_than_three_are_shown(results):
 POINT = {
     "case_name": "a", "workers": 4, "oversubscribed": False, "is_baseline": False, "efficiency": 0.5,
     "verdict_lo": "poor", "verdict_hi": "superlinear", "throughput": 1.0, "speedup": 2.0,
-    "verdict": "undecided", "repeats": 3, "slow_runs": 0, "is_published": False, "repeats_needed": 6,
+    "verdict": "undecided", "repeats": 3, "slow_runs": 0, "resolution": None,
+    "is_published": False, "repeats_needed": 6,
 }  # fmt: skip
 DECIDED = POINT | {"case_name": "b", "verdict_hi": "poor"}
 ROW = {

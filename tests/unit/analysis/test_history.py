@@ -171,7 +171,7 @@ def test_one_session_has_a_history_of_one_row_per_placement_without_a_ratio(rows
 @over_time(*([Case(name="ddp", step_ms={2: ms}, repeats=1)] for ms in (10.0, 20.0)))
 def test_single_repeats_have_a_ratio_without_interval_and_are_no_regression(rows):
     row = rows[1]
-    assert (row["ratio"], row["ratio_lo"], row["ratio_hi"]) == (0.5, None, None)
+    assert (row["ratio"], row["ratio_lo"], row["ratio_hi"]) == (pytest.approx(0.5), None, None)
     assert (row["verdict"], row["regression"]) == ("inconclusive", False)
 
 

@@ -62,6 +62,34 @@ def test_times_of_less_than_two_units_have_no_interval(measured):
     assert (row["speedup_lo"], row["verdict"]) == (None, "undecided")
 
 
+def test_times_of_less_than_two_units_ask_for_digits_and_not_for_rounds(measured, results):
+    measured({1: [9, 9, 9], 2: [5, 5, 5], 4: [2, 3, 2], 8: [1, 1, 2]})
+    said = shown(results, "findings", "odd")
+    assert "more digits" in said
+    assert "more rounds do not help" in said
+    assert "A run unlike the others" not in said  # 1 s and 2 s may be nearly the same
+    assert "rounded, those of ddp 1x8" in shown(results, "summary", "odd")
+
+
+@pytest.mark.parametrize(("before", "after"), [(12.45, 12.57), (12.4, 12.6), (30.4, 30.6)])
+def test_rounding_makes_no_difference_between_sessions(measured, results, before, after):
+    """Times that do not vary, and fall on either side of a whole or a half second."""
+    measured({1: [94, 94, 94], 8: [round(before)] * 3}, "before")
+    measured({1: [94, 94, 94], 8: [round(after)] * 3}, "after")
+    ((ratio_lo, ratio_hi, verdict),) = ask(
+        results, "SELECT ratio_lo, ratio_hi, verdict FROM compare('before', 'after') WHERE world_size = 8"
+    )
+    assert ratio_lo < before / after < ratio_hi
+    assert verdict not in ("slower", "faster")
+
+
+def test_a_size_or_a_base_line_with_one_run_is_a_finding(measured, results):
+    measured({1: [96.0], 2: [49.0, 49.2, 49.1], 8: [13.0, 13.1, 12.9]})
+    assert "ddp on 1x1 has one ok run: 2 sizes are without an interval" in shown(results, "findings", "odd")
+    measured({1: [96.0, 96.3, 95.9], 2: [49.0, 49.2, 49.1], 8: [13.0]}, "largest")
+    assert "ddp on 1x8 has one ok run: 1 size is without an interval" in shown(results, "findings", "largest")
+
+
 def test_a_base_line_with_two_speeds_does_not_move_the_median_round(measured):
     noise = np.random.default_rng(5).normal(0, 0.003, (2, 10))
     single = 80 * np.exp(noise[0]) / np.array([1, 1.3, 1, 1, 1.3, 1, 1, 1, 1.3, 1])
@@ -88,7 +116,7 @@ def test_a_serial_part_that_falls_is_not_said_to_stay_or_grow(measured, results)
         {size: 1e6 / speedup * noise[place] for place, (size, speedup) in enumerate(sizes.items())}
     )
     assert rows[16384]["verdict"] == "poor"
-    titles = {row[0] for row in ask(results, "SELECT rule FROM findings")}
+    titles = {row[0] for row in ask(results, "SELECT finding FROM findings")}
     assert titles.isdisjoint({"serial_fraction", "unexplained_loss"})
     assert titles <= {"too_few_repeats", "undecided", "odd_run"}
 
