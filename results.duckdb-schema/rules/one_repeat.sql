@@ -3,12 +3,12 @@
 -- meaning: A size, or the base line that it is compared with, has one ok run, so the variation between equal runs is
 --   unknown. The result has no interval, and a difference of a few percent may be chance.
 --
--- Fires for a session with sizes that are compared by one ok run on a side.
+-- Fires for a session with sizes that are compared by one ok run on a side, if some size was run once. If runs failed,
+-- that is another finding.
 WITH sizes AS (
     SELECT
-        session_id, case_name, placement, repeats,
+        session_id, case_name, placement, runs, repeats,
         verdict IS NOT DISTINCT FROM 'one repeat' AS is_open,
-        is_baseline AND repeats = 1 AS is_lone_baseline,
         row_number() OVER (PARTITION BY session_id ORDER BY repeats, is_baseline DESC, workers, case_name) AS place
     FROM scaling
     WHERE NOT is_published AND throughput IS NOT NULL AND NOT oversubscribed
@@ -19,7 +19,7 @@ of_sessions AS (
         count(*) AS measured,
         count(*) FILTER (is_open) AS open_sizes,
         max(repeats) AS most_repeats,
-        list(format('{} on {}', case_name, placement) ORDER BY place) FILTER (repeats = 1) AS lone
+        list(format('{} on {}', case_name, placement) ORDER BY place) FILTER (runs = 1) AS lone
     FROM sizes
     GROUP BY session_id
 )
@@ -38,4 +38,4 @@ SELECT
     'Take 3 more rounds, then ask again.' AS advice,
     format('--repeats {}', most_repeats + 3) AS options
 FROM of_sessions
-WHERE open_sizes > 0
+WHERE open_sizes > 0 AND len(lone) > 0

@@ -121,6 +121,15 @@ def test_a_serial_part_that_falls_is_not_said_to_stay_or_grow(measured, results)
     assert titles <= {"too_few_repeats", "undecided", "odd_run"}
 
 
+def test_a_fraction_that_grows_with_the_logarithm_is_told_by_its_surest_size(measured, results):
+    """The smallest size knows its own fraction badly, so that a comparison with it alone shows no growth."""
+    noise = np.exp(np.random.default_rng(3).normal(0, 0.005, (5, 4)))
+    sizes = (1, 64, 512, 4096, 16384)
+    measured({n: 1e6 * (1 / n + 2.05e-5 * np.log2(n)) * noise[place] for place, n in enumerate(sizes)})
+    (row,) = ask(results, "SELECT evidence FROM findings WHERE finding = 'serial_fraction'")
+    assert ": it grows;" in str(row[0])
+
+
 def test_two_sessions_on_a_slower_machine_share_what_differs(measured, take, results, tmp_path):
     """Twelve rows, each 3 % slower: one sentence, and no row differs beyond it; without the machine none does."""
 
