@@ -205,7 +205,7 @@ def true_ratios(scenario: Scenario) -> Array:
 
 @dataclass(frozen=True, kw_only=True)
 class Ratios:
-    """What a scenario's sessions say of their speedups, as shares."""
+    """Shares of a scenario's sessions, by their statements on speedups."""
 
     holds: float
     """Intervals that hold the truth, of those that are given, at 8 ranks."""
@@ -370,7 +370,7 @@ ODD = {
 
 @dataclass(frozen=True, kw_only=True)
 class Advised:
-    """What sessions are told whose efficiency at 8 ranks has more than one verdict."""
+    """The advice to sessions whose efficiency at 8 ranks has more than one verdict."""
 
     open: float
     """Share of all sessions."""
@@ -437,7 +437,7 @@ ROUNDINGS = (
 def rounded(
     times: Rounding, repeats: int, draws: int, rng: np.random.Generator
 ) -> tuple[float | None, float]:
-    """Of intervals that are given, the share that holds the truth; and the share that is given."""
+    """The share of the given intervals that holds the truth, and the share that is given."""
     lost = rng.uniform(0.02, 0.3, draws)
     base = times.seconds * np.exp(rng.uniform(-0.1, 0.1, draws))
     with empty_database() as connection:

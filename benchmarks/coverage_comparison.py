@@ -28,7 +28,7 @@ _BATCH = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What the candidate does to throughput."""
+    """The candidate's effect on throughput."""
 
     name: str
     shared: float = 0.0
@@ -37,7 +37,7 @@ class Change:
     """Number of rows that are slower beyond that, and the share."""
     noise: float = NOISE
     asked: Sequence[tuple[str, str]]
-    """What the table shows, and the SQL that gives it as a share of comparisons; `planted`: the row is slower beyond
+    """A column of the table, and the SQL that gives it as a share of comparisons; `planted`: the row is slower beyond
     what all share."""
 
 

@@ -22,7 +22,7 @@ VERDICTS = ("faster", "slower", "same", "inconclusive")
 _OPEN = ("inconclusive", "not excluded")
 """Verdicts on rows that are neither faster nor slower for certain, nor the same."""
 _SEEN = "would have seen "
-"""What the change that an inconclusive row would have shown follows, in its verdict_text."""
+"""Words before the change that an inconclusive row would have shown, in its verdict_text."""
 UNLIKE = "The two sides differ, and every ratio includes these differences."
 TRAINING_CODE = "training_code"
 """The fingerprint's key with the digest of scalebench's files that ranks execute."""
@@ -144,7 +144,7 @@ def is_undecided(row: Row) -> bool:
 
 
 def _seen(rows: Sequence[Row]) -> str:
-    """What the inconclusive rows would have shown: ` (would have seen 6 % to 16 %)`."""
+    """The changes that the inconclusive rows would have shown: ` (would have seen 6 % to 16 %)`."""
     inconclusive = [row for row in rows if row["verdict"] == "inconclusive"]
     if any(row["ratio_lo"] is None for row in inconclusive):
         return " (a side has one ok repeat: two or more give an interval)"

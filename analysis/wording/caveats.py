@@ -114,7 +114,7 @@ def share_interval(count: int, of: int) -> tuple[float, float]:
 
 
 def ranges_of_rounds(points: Iterable[Row]) -> Iterator[str]:
-    """A sentence on the ranges that stand in place of intervals, if there are any."""
+    """A sentence on the ranges that replace intervals, if there are any."""
     if any(point["speedup_min"] is not None and not point["is_baseline"] for point in points):
         yield "In parentheses: the range of the rounds, which are too few for an interval."
 

@@ -257,7 +257,7 @@ final AS (
         ratio_hi * baseline_workers AS speedup_hi,
         -- speedup_min: smallest of the rounds', where these are too few for an interval; null with one, and below two
         exp(shown_differences[1]) * baseline_workers AS speedup_min,
-        exp(shown_differences[-1]) * baseline_workers AS speedup_max,
+        exp(shown_differences[-1]) * baseline_workers AS speedup_max,  -- largest of the rounds', as speedup_min
         -- efficiency: speedup ÷ workers; null if not scaled, or over another device, precision, batch or workload
         efficiency,
         efficiency_lo,

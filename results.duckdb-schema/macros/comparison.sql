@@ -165,7 +165,7 @@ judged AS (
         0.05 / (count(p_value) OVER () - count(*) FILTER (p_value_holm <= 0.05) OVER ()) AS holm_level
     FROM with_holm
 ),
--- What all rows share, such as the machine, moves the median row.
+-- Something that all rows share, such as the machine, moves the median row.
 middle AS (
     SELECT
         count(*) AS compared_rows,

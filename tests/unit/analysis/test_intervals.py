@@ -155,7 +155,7 @@ def test_the_places_of_the_median_are_those_of_the_runner(in_memory, n):
 def test_repeats_without_variance_have_an_interval_of_no_width(ask):
     row = ask("FROM scaling WHERE workers = 4")[0]
     assert row["speedup_lo"] == row["speedup"] == row["speedup_hi"]
-    assert row["throughput_lo"] == row["throughput"] == row["throughput_hi"]
+    assert row["throughput_lo"] == row["throughput_hi"] == pytest.approx(row["throughput"], rel=1e-12)
 
 
 @measured(Case(name="ddp", step_ms={1: 10.0, 4: [3.0, 3.3, 2.9]}))
