@@ -39,8 +39,9 @@ WITH gathered AS (
         variance_of_log(throughput) AS log_variance,  -- sample variance of ln(throughput); null below two repeats
         -- resolution: distance between two values that a file's times can have ÷ the time; null: not rounded
         exp(avg(ln(resolution)) FILTER (throughput IS NOT NULL)) AS resolution,
-        list(ln(step_ms)) FILTER (throughput IS NOT NULL AND step_ms > 0) AS step_ms_logs,
-        list(ln(elapsed_s)) FILTER (throughput IS NOT NULL AND elapsed_s > 0) AS elapsed_s_logs,
+        -- nullif: DuckDB 1.4 takes the logarithm before it filters
+        list(ln(nullif(step_ms, 0))) FILTER (throughput IS NOT NULL AND step_ms > 0) AS step_ms_logs,
+        list(ln(nullif(elapsed_s, 0))) FILTER (throughput IS NOT NULL AND elapsed_s > 0) AS elapsed_s_logs,
         avg(step_ms_mean) FILTER (status = 'ok') AS step_ms_mean,  -- mean over repeats
         sqrt(avg(step_ms_std ** 2) FILTER (status = 'ok')) AS step_ms_std,  -- pooled over repeats
         avg(tokens_per_s / throughput) AS tokens_per_example,  -- mean over ok repeats
