@@ -1,4 +1,4 @@
-"""The law of a case: its time per example over its workers, an average of three forms by how well each one fits.
+"""Scaling laws fitted to the throughput of a case over its workers: Amdahl, Gustafson, the Universal Scalability Law.
 
-Load fits laws once and stores them in `law_fits`, which `scaling_law` and `scaling_prediction` read.
+Load fits them once and stores the fits in `law_fits`, which `scaling_law` and `scaling_prediction` read.
 """

@@ -58,13 +58,17 @@ def _sections(history: History, link: Link) -> Iterator[Section]:
         title="Regressions",
         content=regressions(found, link),
         folded=True,
-        answer=(f"{len(found):,}, the last in session {found[0]['session_order']:,}" if found else "none"),
+        answer=(
+            f"{len(found):,}, the last in session {found[0]['session_order']:,}"
+            if found
+            else "none from one session to the next"
+        ),
         printed=True,
     )
     yield Section(
         identifier="sessions",
         title="Settings, software and machines that changed",
-        content=sessions(history, link),
+        content=sessions(history.sessions, link),
         folded=True,
         answer=counted(len(history.sessions), "sessions"),
         printed=True,
