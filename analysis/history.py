@@ -22,7 +22,7 @@ from analysis.tables import terminal
 from analysis.tables.column import Column, text_of
 from analysis.tables.scaling import throughput_unit
 from analysis.tables.table import Table
-from analysis.wording import numbers
+from analysis.wording import numbers, verdicts
 from analysis.wording.plain_text import counted
 
 _HISTORIES = Path(__file__).parent / "sql/histories.sql"
@@ -55,7 +55,8 @@ def show(
 
 
 def rows(results: Path, suite: str | None, *, last: int, only_regressions: bool = False) -> list[Row]:
-    """The rows that `show` prints, with all columns of the view `history`. Raises AnalysisError like `show`."""
+    """The rows that `show` prints, with all columns of the page's CSV; of a change that all cases share, `case_name` is
+    None. Raises AnalysisError like `show`."""
     with connections.reader(results) as connection:
         history = data.read(connection, _chosen(connection, suite))
     return list(history.regressions) if only_regressions else _newest(history, last)
@@ -82,7 +83,8 @@ def _newest(history: History, last: int) -> list[Row]:
     panels = history.points.get_column("panel").unique(maintain_order=True).to_list()
     place = pl.col("panel").replace_strict(panels, range(len(panels)))
     kept = history.points.filter(pl.col("session_order").is_in(numbers))
-    return kept.sort([place, "workers", "placement", "line", "session_order"]).to_dicts()
+    shared = [row for row in reversed(history.shared) if row["session_order"] in numbers]
+    return [*shared, *kept.sort([place, "workers", "placement", "line", "session_order"]).to_dicts()]
 
 
 def _table(rows: Sequence[Row]) -> Table:
@@ -99,6 +101,7 @@ def _table(rows: Sequence[Row]) -> Table:
             Column(f"{unit} [95 %]", _throughput),
             Column("efficiency", _efficiency),
             Column("ratio [95 %]", ratio_cell),
+            Column("of level [95 %]", _level_ratio),
             Column("verdict", _verdict, tone=tone_of),
             Column("changed", text_of("marked"), untrusted=True),
             Column("id", text_of("session_id"), untrusted=True),
@@ -106,7 +109,16 @@ def _table(rows: Sequence[Row]) -> Table:
     )
 
 
+def _level_ratio(row: Row) -> str:
+    if row["level_ratio"] is None:
+        return ""
+    ends = row["level_ratio_lo"], row["level_ratio_hi"]
+    return " ".join(numbers.telling_estimate(row["level_ratio"], *ends, apart_from=1)).rstrip()
+
+
 def _throughput(row: Row) -> str:
+    if row["case_name"] is None:
+        return ""
     if row["throughput"] is None:
         return "no ok repeat"
     return " ".join(
@@ -118,7 +130,7 @@ def _efficiency(row: Row) -> str:
     if row["efficiency"] is None or row["is_baseline"] or row["scaling_mode"] == "none":
         return ""
     low, high = row["efficiency_lo"], row["efficiency_hi"]
-    value = numbers.estimate(
+    value = verdicts.efficiency_estimate(
         100 * row["efficiency"], *(None if end is None else 100 * end for end in (low, high))
     )[0]
     return f"{value} % {numbers.TOO_WIDE}" if numbers.is_too_wide(low, high) else f"{value} %"
@@ -131,4 +143,6 @@ def _verdict(row: Row) -> str:
         return "faster: improvement"
     if row["oversubscribed"]:
         return "oversubscribed"
+    if row["odd_runs"]:
+        return "odd run: not judged"
     return f"unlike: {row['unlike']}" if row["is_alike"] is False else row["verdict"] or ""

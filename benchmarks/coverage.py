@@ -1,41 +1,44 @@
-"""How often 95 % intervals contain the truth, which is known because the data are made up.
+"""How often 95 % intervals contain the truth, and verdicts and advice are right; the data are made up, so it is known.
 
-    python benchmarks/coverage.py [--draws 2000] [--repeats 3 5 10] [--seed 20261121]
+    python benchmarks/coverage.py [--only ratios] [--draws 2000] [--repeats 3 5 10] [--seed 1] [--speedruns FILE]
 
-Made-up runs go into a database with the project's own tables, and its own views give the intervals. Prints five
-tables in Markdown, which docs/methodology/intervals.md shows. The truth is the result of infinitely many repeats: for
-throughput exp(E ln throughput), for steps the median over all steps of all runs.
+Made-up runs go into a database with the project's own tables, and its own views give the figures. Prints tables in
+Markdown, which docs/methodology shows; that of `ratios` has the figures of the method before next to it. Other tables
+are in files of their own, coverage_*.py. The truth is that of infinitely many rounds: the median ratio; for steps the
+median over all steps of all runs. All tables together take more than an hour.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-from scipy.optimize import brentq
-from scipy.special import exp1
-from scipy.stats import lomax, norm
-from scipy.stats import t as student
 
 from analysis.database import schema
 from analysis.loading.derive import derive_and_diagnose
 from bench.records.run_spec import REPEATS_BEFORE_STOP
 from bench.records.t_interval import half_width_of_stopped
-from bench.records.vocabulary import RunOrder
 
 Array = np.ndarray[Any, np.dtype[Any]]
+SIZES = (1, 2, 4, 8)
+LARGEST = len(SIZES) - 1
 STEPS = (20, 100, 200, 400)
 STEP_NS = 100_000_000
 MOST = 20
 """Most rounds of a session if rounds are added until its figures are known well enough."""
+BORDERS = np.log([0.50, 0.75, 0.90, 1.05])
+"""Between verdicts on ln(efficiency)."""
+NOISE = 0.01
+SLOWER = np.log([1.15, 1.3, 1.5])
+"""ln(time) that a slow run takes more."""
 
 
 @cache
@@ -56,311 +59,222 @@ def empty_database() -> Iterator[duckdb.DuckDBPyConnection]:
         connection.rollback()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Truth:
-    """A distribution of ln(time) over repeats, at one worker and at two."""
-
-    name: str
-    noise: Callable[[np.random.Generator, tuple[int, ...], int], Array]
-    """Generator, shape and workers -> ln(time / ideal time)."""
-    mean: float = 0.0
-    """Expectation of the noise."""
-    until: float | None = None
-    """Add rounds until the intervals of both throughputs are this narrow, as measure.until does."""
-    until_efficiency: float | None = None
-    """The same for the ratio of two workers to one."""
+Scenario = Callable[[np.random.Generator, int, int], Array]
+"""Generator, sessions and rounds -> ln(time ÷ ideal time) of every run: sessions × rounds × SIZES."""
 
 
-def normal(deviation: float) -> Callable[[np.random.Generator, tuple[int, ...], int], Array]:
-    return lambda rng, shape, _workers: rng.normal(0, deviation, shape)
+def _shape(draws: int, rounds: int) -> tuple[int, int, int]:
+    return draws, rounds, len(SIZES)
 
 
-def exponential(scale: float) -> Callable[[np.random.Generator, tuple[int, ...], int], Array]:
-    """Exponential noise: disturbances only add time."""
-    return lambda rng, shape, _workers: np.log1p(rng.exponential(scale, shape))
+def normal(*deviations: float) -> Scenario:
+    """Log-normal noise, of all sizes or of each."""
+    return lambda rng, draws, rounds: rng.normal(0, np.array(deviations), _shape(draws, rounds))
 
 
-def mean_of_exponential(scale: float) -> float:
-    """E ln(1 + x) for an exponential x."""
-    return float(np.exp(1 / scale) * exp1(1 / scale))
-
-
-def pareto(rng: np.random.Generator, shape: tuple[int, ...], _workers: int) -> Array:
-    """Rare and long disturbances, whose variance is infinite."""
-    return np.log1p(0.02 * rng.pareto(1.5, shape))
-
-
-def mean_of_pareto() -> float:
-    return float(lomax(1.5).expect(lambda x: np.log1p(0.02 * x)))
-
-
-def heavy(rng: np.random.Generator, shape: tuple[int, ...], _workers: int) -> Array:
-    return 0.02 / 3**0.5 * rng.standard_t(3, shape)
-
-
-def noisier_at_two(rng: np.random.Generator, shape: tuple[int, ...], workers: int) -> Array:
-    return rng.normal(0, 0.01 if workers == 1 else 0.08, shape)
-
-
-TRUTHS = (
-    Truth(name="log-normal, 2 %", noise=normal(0.02)),
-    Truth(name="log-normal, 1 % at one rank and 8 % at two", noise=noisier_at_two),
-    Truth(name="heavy tails: t of 3 degrees of freedom, 2 %", noise=heavy),
-    Truth(name="1 + exponential of 3 %", noise=exponential(0.03), mean=mean_of_exponential(0.03)),
-    Truth(name="1 + exponential of 30 %", noise=exponential(0.3), mean=mean_of_exponential(0.3)),
-    Truth(name="1 + 2 % of a Pareto of shape 1.5", noise=pareto, mean=mean_of_pareto()),
-    Truth(name="log-normal, 1 %, `until: 1%`, 20 at most", noise=normal(0.01), until=0.01),
-    Truth(name="log-normal, 1 %, `until: 0.5%`, 20 at most", noise=normal(0.01), until=0.005),
-    Truth(
-        name="log-normal, 1 %, `until_efficiency: 1%`, 20 at most", noise=normal(0.01), until_efficiency=0.01
-    ),
-    Truth(
-        name="log-normal, 2 %, `until_efficiency: 3%`, 20 at most", noise=normal(0.02), until_efficiency=0.03
-    ),
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rounds:
-    """Effects on the runs of a session with sizes 1, 2, 4, 8, besides 1 % of log-normal noise in each."""
-
-    name: str
-    between: float = 0.0
-    """Standard deviation of ln(time) between rounds."""
-    drift: float = 0.0
+def drift(total: float, noise: float) -> Scenario:
     """Growth of ln(time) from the session's first run to its last."""
-    run_order: RunOrder = "random"
+
+    def drawn(rng: np.random.Generator, draws: int, rounds: int) -> Array:
+        runs = orders(rng, draws, rounds) + len(SIZES) * np.arange(rounds)[:, None]
+        return normal(noise)(rng, draws, rounds) + total * runs / (rounds * len(SIZES) - 1)
+
+    return drawn
 
 
-SESSIONS = (
-    Rounds(name="no drift"),
-    Rounds(name="rounds that differ by 5 %", between=0.05),
-    Rounds(name="drift of 15 %, random order", drift=0.15),
-    Rounds(name="drift of 15 %, fixed order", drift=0.15, run_order="fixed"),
-)
-WORLD_SIZES = (1, 2, 4, 8)
-STEADY = Truth(name="", noise=normal(0))
-"""A fixed number of repeats."""
+def autocorrelated(over: str, noise: float) -> Scenario:
+    """A disturbance of 5 % whose correlation from one run, or round, to the next is 0.8."""
+
+    def drawn(rng: np.random.Generator, draws: int, rounds: int) -> Array:
+        count = rounds * len(SIZES) if over == "runs" else rounds
+        level = rng.standard_normal((draws, count))
+        for place in range(1, count):
+            level[:, place] = 0.8 * level[:, place - 1] + 0.6 * level[:, place]
+        if over == "runs":
+            runs = orders(rng, draws, rounds) + len(SIZES) * np.arange(rounds)[:, None]
+            level = np.take_along_axis(level, runs.reshape(draws, -1), axis=1).reshape(runs.shape)
+        else:
+            level = level[:, :, None]
+        return normal(noise)(rng, draws, rounds) + 0.05 * level
+
+    return drawn
 
 
-def over_rounds(session: Rounds, planned: list[int], draws: int, rng: np.random.Generator) -> list[str]:
-    """For every number of repeats: how often the speedup's interval contains the truth, within rounds and without (the
-    same runs, as Welch's t sees them); the mean ratio of both half-widths; and the mean error of the speedup."""
-    cells = []
-    with empty_database() as connection:
-        for repeats, is_paired in itertools.product(planned, (True, False)):
-            # the same runs for both
-            if is_paired:
-                shape = (draws, repeats, len(WORLD_SIZES))
-                noise = rng.normal(0, 0.01, shape) + rng.normal(0, session.between, (draws, repeats, 1))
-                order = np.broadcast_to(np.arange(len(WORLD_SIZES)), shape)
-                if session.run_order == "random":
-                    order = _drawn_orders(order, rng)
-                runs = order + len(WORLD_SIZES) * np.arange(repeats)[:, None]
-                noise = noise + session.drift * runs / (repeats * len(WORLD_SIZES) - 1)
-            name = f"{repeats:02}" + ("" if is_paired else " unpaired")
-            for place, workers in enumerate(WORLD_SIZES):
-                _insert_runs(connection, STEADY, workers, noise[:, :, place], name, in_rounds=is_paired)
-        derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
-        query = """
-            SELECT
-                avg((speedup_lo <= workers AND workers <= speedup_hi)::INTEGER) AS held,
-                avg(ln(speedup_hi / speedup)) AS half_width,
-                avg(speedup / workers) - 1 AS error
-            FROM scaling WHERE case_name = $1 AND workers > 1
-        """
-        for repeats in planned:
-            held, width, error = connection.execute(query, [f"{repeats:02}"]).fetchall()[0]
-            without, wide, _ = connection.execute(query, [f"{repeats:02} unpaired"]).fetchall()[0]
-            cells.append(
-                f"{100 * held:.1f} %, {100 * without:.1f} %, {width / wide:.2f}, {100 * error:+.2f} %"
-            )
-    return cells
+def heavy(deviation: float) -> Scenario:
+    """Student's t of three degrees of freedom."""
+    return lambda rng, draws, rounds: deviation / 3**0.5 * rng.standard_t(3, _shape(draws, rounds))
 
 
-@dataclass(frozen=True, kw_only=True)
-class SlowRuns:
-    """Sessions in which some runs are slow: sizes 1, 2, 4, 8, log-normal noise of a run."""
-
-    name: str
-    noises: Sequence[float] = (0.01, 0.01, 0.01, 0.01)
-    """Standard deviation of ln(time) at each of WORLD_SIZES."""
-    per_rank: float = 0.0
-    """Probability that a rank makes a run slow."""
-    per_run: float = 0.0
-    """Probability that a run is slow, the same at all sizes."""
-    slowdown: float = 1.5
-    between: float = 0.0
-    """Standard deviation of ln(time) between rounds."""
-
-    def shares(self) -> Array:
-        """Probability that a run of each size is slow."""
-        return 1 - (1 - self.per_run) * (1 - self.per_rank) ** np.array(WORLD_SIZES)
-
-    def typical(self) -> Array:
-        """Median of ln(time / ideal time) at each size."""
-        return np.array([self._median(*size) for size in zip(self.noises, self.shares(), strict=True)])
-
-    def _median(self, noise: float, share: float) -> float:
-        def below(x: float) -> float:
-            ordinary, slow = norm.cdf(x / noise), norm.cdf((x - np.log(self.slowdown)) / noise)
-            return float((1 - share) * ordinary + share * slow - 0.5)
-
-        return float(brentq(below, -1, 1))
-
-    def expected(self) -> Array:
-        """ln(mean of time / ideal time) at each size."""
-        return np.log1p((self.slowdown - 1) * self.shares()) + np.square(self.noises) / 2
+def skewed(rng: np.random.Generator, draws: int, rounds: int) -> Array:
+    """Disturbances that only add time."""
+    times: Array = np.log1p(rng.lognormal(-3, 1, _shape(draws, rounds)))
+    return times
 
 
-DISTURBED = (
-    SlowRuns(name="2 % per rank", per_rank=0.02),
-    SlowRuns(name="2 % per rank, rounds that differ by 5 %", per_rank=0.02, between=0.05),
-    SlowRuns(name="2 % per rank, noise of 3 %", per_rank=0.02, noises=(0.03,) * 4),
-    SlowRuns(
-        name="2 % per rank, noise of 1 %, but 8 % at 8 ranks", per_rank=0.02, noises=(0.01, 0.01, 0.01, 0.08)
-    ),
-    SlowRuns(name="4 % per rank", per_rank=0.04),
-    SlowRuns(name="5 % of runs at every size", per_run=0.05),
-    SlowRuns(name="no slow run"),
-    SlowRuns(name="no slow run, noise of 1 %, but 8 % at 8 ranks", noises=(0.01, 0.01, 0.01, 0.08)),
-    SlowRuns(name="no slow run, noise of 8 %", noises=(0.08,) * 4),
-)
+def some_slow(shares: float | tuple[float, ...], slower: float) -> Scenario:
+    """Each run is slow with a probability, of all sizes or of each; a negative `slower` is faster."""
+
+    def drawn(rng: np.random.Generator, draws: int, rounds: int) -> Array:
+        is_slow = rng.random(_shape(draws, rounds)) < np.array(shares)
+        times: Array = normal(NOISE)(rng, draws, rounds) + slower * is_slow
+        return times
+
+    return drawn
 
 
-def disturbed(truth: SlowRuns, repeats: int, draws: int, rng: np.random.Generator) -> list[str]:
-    """How often the typical interval of the speedup on 8 ranks holds the truth, and its median half-width; the same of
-    the plain interval, of all runs; how often an expected figure is shown, and how often it is shown and holds."""
-    noise = rng.normal(0, truth.noises, (draws, repeats, 4)) + rng.normal(
-        0, truth.between, (draws, repeats, 1)
-    )
-    noise = noise + np.log(truth.slowdown) * (rng.random(noise.shape) < truth.shares())
-    with empty_database() as connection:
-        for place, workers in enumerate(WORLD_SIZES):
-            _insert_runs(connection, STEADY, workers, noise[:, :, place], "ddp")
-        derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
-        typical, expected = (
-            float(8 * np.exp(of_size[0] - of_size[-1])) for of_size in (truth.typical(), truth.expected())
+def one_slow(slower: float) -> Scenario:
+    """One run of each session, of any size."""
+
+    def drawn(rng: np.random.Generator, draws: int, rounds: int) -> Array:
+        times = normal(NOISE)(rng, draws, rounds)
+        times[np.arange(draws), rng.integers(rounds, size=draws), rng.integers(len(SIZES), size=draws)] += (
+            slower
         )
-        query = """
-            SELECT
-                avg(coalesce($1 BETWEEN speedup_lo AND speedup_hi, false)::INTEGER),
-                median(ln(speedup_hi / speedup)),
-                avg((expected_speedup IS NOT NULL)::INTEGER),
-                avg(coalesce($2 BETWEEN expected_speedup_lo AND expected_speedup_hi, false)::INTEGER),
-                median(ln(expected_speedup_hi / expected_speedup_lo) / 2)
-            FROM scaling WHERE workers = 8
-        """
-        row = connection.execute(query, [typical, expected]).fetchall()[0]
-    holds, width, shown, right, wide = (np.nan if value is None else value for value in row)
-    differences = noise[:, :, 0] - noise[:, :, 3] + np.log(8)
-    half_widths = student.ppf(0.975, repeats - 1) * differences.std(axis=1, ddof=1) / repeats**0.5
-    errors = [np.abs(differences.mean(axis=1) - np.log(true)) for true in (typical, expected)]
-    plain = [float((error <= half_widths).mean()) for error in errors]
-    return [
-        f"{100 * holds:.1f} %, ×/÷ {np.exp(width):.3f}",
-        f"{100 * plain[0]:.1f} %, ×/÷ {np.exp(np.median(half_widths)):.3f}",
-        f"{100 * shown:.1f} %",
-        f"{100 * right:.1f} %, ×/÷ {np.exp(wide):.3f}" if shown else "",
-        f"{100 * plain[1]:.1f} %",
-    ]
+        return times
+
+    return drawn
 
 
-BORDERS = np.log([0.50, 0.75, 0.90, 1.05])
-"""Between verdicts on ln(efficiency)."""
+def cold_first_round(least_size: int) -> Scenario:
+    """The first round is 10 % slower, at all sizes from a place in SIZES on."""
+
+    def drawn(rng: np.random.Generator, draws: int, rounds: int) -> Array:
+        times = normal(NOISE)(rng, draws, rounds)
+        times[:, 0, least_size:] += 0.1
+        return times
+
+    return drawn
 
 
-def decided(noise: float, rounds: int, draws: int, rng: np.random.Generator) -> list[str]:
-    """Sessions of 1 and 2 ranks whose efficiency is anything from 0.55 to 1: how many are undecided; of these, how many
-    have one verdict after repeats_needed more rounds, and its median. The same for the number that would be enough if
-    all were as observed."""
-    efficiency = rng.uniform(0.55, 1, draws)
-    times = rng.normal(0, noise, (draws, rounds + 1000, 2)) - np.log(efficiency)[:, None, None] * [0, 1]
-    with empty_database() as connection:
-        for place, workers in enumerate((1, 2)):
-            _insert_runs(connection, STEADY, workers, times[:, :rounds, place], "ddp")
-        derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
-        rows = connection.execute(
-            "SELECT session_id::BIGINT, repeats_needed FROM scaling WHERE workers = 2 AND verdict_lo <> verdict_hi"
-        ).fetchall()
-    of_session = times[:, :, 0] - times[:, :, 1]
-    by_rule = (
-        [(of_session[draw], more) for draw, more in rows],
-        [(of_session[draw], _more_as_observed(of_session[draw, :rounds])) for draw, _ in rows],
-    )
-    cells = [f"{100 * len(rows) / draws:.0f} %"]
-    for needed in by_rule:
-        known = [(differences, more) for differences, more in needed if more is not None]
-        shares = [_has_one_verdict(differences[: rounds + more]) for differences, more in known]
-        cells.append(f"{100 * np.mean(shares):.0f} %, {np.median([more for _, more in known]):.0f}")
-    return cells
+SCENARIOS: dict[str, Scenario] = {
+    "noise of 1 %": normal(NOISE),
+    "drift of 15 %": drift(0.15, NOISE),
+    "drift of 15 %, noise of 0.3 %": drift(0.15, 0.003),
+    "rounds differ by 5 %": lambda rng, draws, rounds: (
+        normal(NOISE)(rng, draws, rounds) + rng.normal(0, 0.05, (draws, rounds, 1))
+    ),
+    "runs autocorrelated, 5 %": autocorrelated("runs", 0.003),
+    "rounds autocorrelated, 5 %": autocorrelated("rounds", NOISE),
+    "noise of 1, 2, 4, 8 %": normal(0.01, 0.02, 0.04, 0.08),
+    "noise of 8 % at one rank": normal(0.08, 0.01, 0.01, 0.01),
+    "heavy tails, 2 %": heavy(0.02),
+    "heavy tails, 6 %": heavy(0.06),
+    "noise of 5 %": normal(0.05),
+    "skewed": skewed,
+    "5 % of runs 1.5 times slower": some_slow(0.05, SLOWER[2]),
+    "5 % of runs 1.15 times slower": some_slow(0.05, SLOWER[0]),
+    "10 % of runs at 8 ranks 1.5 times slower": some_slow((0, 0, 0, 0.1), SLOWER[2]),
+    "one run 5 times slower": one_slow(float(np.log(5))),
+    "one run 1.3 times slower": one_slow(SLOWER[1]),
+    "two speeds, 50 %, 1.3": some_slow(0.5, SLOWER[1]),
+    "two speeds, 30 %, 1.3": some_slow(0.3, SLOWER[1]),
+    "two speeds, 50 %, 1.15": some_slow(0.5, SLOWER[0]),
+    "30 % of runs at 8 ranks 1.3 times slower": some_slow((0, 0, 0, 0.3), SLOWER[1]),
+    "30 % of runs at one rank 1.3 times slower": some_slow((0.3, 0, 0, 0), SLOWER[1]),
+    "30 % of runs at one rank 1.3 times faster": some_slow((0.3, 0, 0, 0), -SLOWER[1]),
+    "cold first round": cold_first_round(0),
+    "cold first round from two ranks on": cold_first_round(1),
+}
+BEYOND = {"47 % of runs at 8 ranks 1.5 times slower": some_slow((0, 0, 0, 0.47), SLOWER[2])}
+"""More slow runs than the scenarios have; what holds there is not promised."""
 
 
-def _has_one_verdict(differences: Array) -> bool:
-    half_width = student.ppf(0.975, len(differences) - 1) * differences.std(ddof=1) / len(differences) ** 0.5
-    ends = differences.mean() + half_width * np.array([-1, 1])
-    return len(set(np.searchsorted(BORDERS, ends))) == 1
-
-
-def _more_as_observed(differences: Array) -> int | None:
-    more = np.arange(1, 1001)
-    rounds = len(differences) + more
-    half_widths = student.ppf(0.975, rounds - 1) * differences.std(ddof=1) / rounds**0.5
-    enough = more[half_widths <= np.abs(differences.mean() - BORDERS).min()]
-    return int(enough[0]) if len(enough) else None
-
-
-def _drawn_orders(order: Array, rng: np.random.Generator) -> Array:
-    """Orders of every draw's rounds as a plan draws them: no size keeps its position in the first three rounds."""
+def orders(rng: np.random.Generator, draws: int, rounds: int) -> Array:
+    """Position of each size in each round, as a plan draws them: the second round is the first one backwards, and no
+    size keeps its position in the first three."""
+    order = np.broadcast_to(np.arange(len(SIZES)), _shape(draws, rounds))
     drawn = rng.permuted(order, axis=2)
-    while True:
+    if rounds > 1:
+        drawn[:, 1] = LARGEST - drawn[:, 0]
+    while rounds > 2:
         kept = (drawn[:, :3] == drawn[:, :1]).all(axis=1).any(axis=1)
         if not kept.any():
-            return drawn
-        drawn[kept] = rng.permuted(order[kept], axis=2)
+            break
+        drawn[kept, 2] = rng.permuted(order[kept, 2], axis=1)
+    return drawn
 
 
-def over_repeats(truth: Truth, planned: list[int], draws: int, rng: np.random.Generator) -> list[str]:
-    """For every number of repeats: the share of intervals that contain the truth, for throughput and for speedup."""
+def true_ratios(scenario: Scenario) -> Array:
+    """ln(efficiency) of the median round at each size; scaling is perfect but for the noise."""
+    times = scenario(np.random.default_rng(1), 1_000, 200).reshape(-1, len(SIZES))
+    found = np.median(times[:, :1] - times, axis=0)
+    return np.where(
+        np.abs(found) < 0.002, 0, found
+    )  # half of the runs slow at every size: no size is favoured
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ratios:
+    """Shares of a scenario's sessions, by their statements on speedups."""
+
+    holds: float
+    """Intervals that hold the truth, of those that are given, at 8 ranks."""
+    given: float
+    width: float
+    """Median half-width at 8 ranks, as a factor."""
+    single: float
+    """Rows of all sizes with one verdict."""
+    wrong: float
+    """Rows of all sizes with one verdict that is not the true one."""
+
+
+def ratios(scenario: Scenario, rounds: int, draws: int, rng: np.random.Generator) -> Ratios:
+    truth = true_ratios(scenario)
     with empty_database() as connection:
-        for repeats in planned:
-            stops_early = truth.until is not None or truth.until_efficiency is not None
-            shape = draws, MOST if stops_early else repeats
-            noise = [truth.noise(rng, shape, workers) for workers in (1, 2)]
-            counts = np.array([_rounds(rows, repeats, truth) for rows in np.stack(noise, axis=1)])
-            for workers, drawn in zip((1, 2), noise, strict=True):
-                _insert_runs(connection, truth, workers, drawn, f"{repeats:02}", counts=counts)
-        derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
-        exact = 64 * 100 / (100 * STEP_NS / 1e9) * np.exp(-truth.mean)
-        query = """
+        _insert_sessions(connection, scenario(rng, draws, rounds))
+        connection.register("truth", pa.table({"workers": SIZES, "log_efficiency": truth}))
+        row = connection.execute("""
+            WITH judged AS (
+                SELECT
+                    *,
+                    ln(efficiency_lo) <= log_efficiency AND log_efficiency <= ln(efficiency_hi) AS holds,
+                    list_contains(['poor', 'acceptable', 'good', 'excellent', 'superlinear', 'retrograde'], verdict)
+                        AS is_single,
+                    verdict <> verdict_of(exp(log_efficiency)) AS is_wrong
+                FROM scaling JOIN truth USING (workers)
+                WHERE NOT is_baseline
+            )
             SELECT
-                avg((throughput_lo <= $exact * workers AND $exact * workers <= throughput_hi)::INTEGER) AS throughput,
-                avg((speedup_lo <= 2 AND 2 <= speedup_hi)::INTEGER) FILTER (workers = 2) AS speedup
-            FROM scaling GROUP BY case_name ORDER BY case_name
-        """
-        found = connection.execute(query, {"exact": float(exact)}).fetchall()
-    return [f"{100 * share:.1f} %" for column in zip(*found, strict=True) for share in column]
+                avg(holds::INTEGER) FILTER (workers = 8),
+                avg((efficiency_lo IS NOT NULL)::INTEGER),
+                exp(median(ln(efficiency_hi / efficiency_lo) / 2) FILTER (workers = 8)),
+                avg(is_single::INTEGER),
+                avg((is_single AND is_wrong)::INTEGER)
+            FROM judged
+        """).fetchall()[0]
+    holds, given, width, single, wrong = (np.nan if value is None else value for value in row)
+    return Ratios(holds=holds, given=given, width=width, single=single, wrong=wrong)
+
+
+def _insert_sessions(
+    connection: duckdb.DuckDBPyConnection,
+    times: Array,
+    *,
+    counts: Array | None = None,
+    wanted: str = "scaling",
+) -> None:
+    for place, workers in enumerate(SIZES[: times.shape[2]]):
+        insert_runs(connection, workers, times[:, :, place], "ddp", counts=counts)
+    derive_and_diagnose(connection, [str(draw) for draw in range(len(times))], (), wanted=[wanted])
 
 
 RUN = """
     'ok' AS status, 'strong' AS scaling_mode, 'ranks' AS axis, 64 AS examples_per_step, false AS oversubscribed,
-    1 AS nodes,
-    $workers AS ranks_per_node, $workers AS workers, $workers AS world_size, 1 AS threads, $case_name AS case_name,
-    $until::DOUBLE AS until, $until_efficiency::DOUBLE AS until_efficiency
+    1 AS nodes, $workers AS ranks_per_node, $workers AS workers, $workers AS world_size, 1 AS threads,
+    $case_name AS case_name, $until::DOUBLE AS until, $until_efficiency::DOUBLE AS until_efficiency
 """
-ROUND = "CASE WHEN $in_rounds THEN repeat END AS round"
 KEY = "draw AS session_id, $case_name || '.' || $workers || '.' || repeat AS run_id, 0 AS attempt"
 
 
-def _insert_runs(
+def insert_runs(
     connection: duckdb.DuckDBPyConnection,
-    truth: Truth,
     workers: int,
     noise: Array,
     case_name: str,
     *,
     counts: Array | None = None,
-    in_rounds: bool = True,
+    until: float | None = None,
+    until_efficiency: float | None = None,
 ) -> None:
     """Insert one session per draw, with a case of `counts` repeats, or all; scaling is perfect except for the noise."""
     kept = np.ones(noise.shape, bool) if counts is None else np.arange(noise.shape[1]) < counts[:, None]
@@ -368,29 +282,186 @@ def _insert_runs(
     span_ns = _rounded(100 * STEP_NS / workers * np.exp(noise[kept]))
     connection.register("made_up", pa.table({"draw": draw, "repeat": repeat, "span_ns": span_ns}))
     values = {"case_name": case_name, "workers": workers}
-    run, of_run = (
-        f"INSERT INTO runs BY NAME SELECT {KEY}, repeat, {ROUND}, {RUN} FROM made_up",
-        {"in_rounds": in_rounds, "until": truth.until, "until_efficiency": truth.until_efficiency},
+    connection.execute(
+        f"INSERT INTO runs BY NAME SELECT {KEY}, repeat, repeat AS round, {RUN} FROM made_up",
+        values | {"until": until, "until_efficiency": until_efficiency},
     )
-    connection.execute(run, values | of_run)
     stats = f"INSERT INTO run_stats BY NAME SELECT {KEY}, 100 AS measured_steps, span_ns FROM made_up"
     connection.execute(stats, values)
 
 
-def _rounds(noise: Array, repeats: int, truth: Truth) -> int:
+def _rounded(ns: Array) -> Array:
+    return np.rint(ns).astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growing:
+    """Sessions of one and two ranks that add rounds until an interval is narrow."""
+
+    noise: float
+    until: float | None = None
+    until_efficiency: float | None = None
+
+    @property
+    def name(self) -> str:
+        key = "until" if self.until is not None else "until_efficiency"
+        wanted = 100 * (self.until or self.until_efficiency or 0)
+        return f"noise of {100 * self.noise:.0f} %, `{key}: {wanted:g}%`, {MOST} at most"
+
+
+GROWING = (
+    Growing(noise=0.01, until=0.01),
+    Growing(noise=0.01, until=0.005),
+    Growing(noise=0.01, until_efficiency=0.01),
+    Growing(noise=0.02, until_efficiency=0.03),
+)
+
+
+def growing(sessions: Growing, draws: int, rng: np.random.Generator) -> tuple[float, float]:
+    """The share of intervals that hold the truth, for throughput and for speedup."""
+    noise = rng.normal(0, sessions.noise, (2, draws, MOST))
+    counts = np.array([_rounds(rows, sessions) for rows in np.stack(list(noise), axis=1)])
+    with empty_database() as connection:
+        for workers, drawn in zip((1, 2), noise, strict=True):
+            insert_runs(
+                connection, workers, drawn, "ddp", counts=counts,
+                until=sessions.until, until_efficiency=sessions.until_efficiency,
+            )  # fmt: skip
+        derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
+        exact = 64 * 100 / (100 * STEP_NS / 1e9)
+        found = connection.execute(
+            """
+            SELECT
+                avg((throughput_lo <= $exact * workers AND $exact * workers <= throughput_hi)::INTEGER),
+                avg((speedup_lo <= 2 AND 2 <= speedup_hi)::INTEGER) FILTER (workers = 2)
+            FROM scaling
+            """,
+            {"exact": exact},
+        ).fetchall()
+    throughput, speedup = found[0]
+    return float(throughput), float(speedup)
+
+
+def _rounds(noise: Array, sessions: Growing) -> int:
     """Rounds of a session. `noise`: a row for one worker and one for two, as long as the session may get."""
-    asked = [(row, truth.until) for row in noise] + [(noise[1] - noise[0], truth.until_efficiency)]
+    asked = [(row, sessions.until) for row in noise] + [(noise[1] - noise[0], sessions.until_efficiency)]
     wanted = [(list(logs), until) for logs, until in asked if until is not None]
-    if not wanted:
-        return repeats
-    count = max(repeats, REPEATS_BEFORE_STOP)
+    count = REPEATS_BEFORE_STOP
     while count < MOST and any((half_width_of_stopped(logs[:count]) or 0) > until for logs, until in wanted):
         count += 1
     return count
 
 
-def _rounded(ns: Array) -> Array:
-    return np.rint(ns).astype(np.int64)
+def odd_runs(scenario: Scenario, rounds: int, draws: int, rng: np.random.Generator) -> float:
+    """The share of sessions with an odd run."""
+    with empty_database() as connection:
+        _insert_sessions(connection, scenario(rng, draws, rounds), wanted="odd_runs")
+        found = connection.execute("SELECT count(DISTINCT session_id) FROM odd_runs").fetchall()
+    return float(found[0][0]) / draws
+
+
+ODD = {
+    **{f"noise of {100 * noise:.0f} %": normal(noise) for noise in (0.01, 0.05, 0.1, 0.2, 0.4)},
+    "noise of 1, 2, 4, 8 %": SCENARIOS["noise of 1, 2, 4, 8 %"],
+    "one run 1.3 times slower": SCENARIOS["one run 1.3 times slower"],
+    "one run 5 times slower": SCENARIOS["one run 5 times slower"],
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advised:
+    """The advice to sessions whose efficiency at 8 ranks has more than one verdict."""
+
+    open: float
+    """Share of all sessions."""
+    told: float
+    """Share of the open ones that are told a number of rounds."""
+    median: float
+    decided: float
+    """Share of those told one that then have one verdict."""
+    by_border: float
+    """Share of those told none that 20 more rounds decide."""
+
+
+def advised(noise: float, rounds: int, draws: int, rng: np.random.Generator) -> Advised:
+    """Sessions whose efficiencies are anything from 0.55 to 1, and what becomes of them if they follow the advice."""
+    efficiency = np.log(rng.uniform(0.55, 1, (draws, 1, len(SIZES))))
+    efficiency[:, :, 0] = 0
+    times = normal(noise)(rng, draws, rounds + 20) - efficiency
+    query = """
+        SELECT session_id::BIGINT, repeats_needed FROM scaling
+        WHERE workers = 8 AND verdict_lo <> verdict_hi
+    """
+    with empty_database() as connection:
+        _insert_sessions(connection, times[:, :rounds])
+        rows = connection.execute(query).fetchall()
+    open_ones = [draw for draw, _ in rows]
+    counts = np.array([rounds + (more or 20) for _, more in rows])
+    with empty_database() as connection:
+        _insert_sessions(connection, times[open_ones], counts=counts)
+        open_after = {open_ones[place] for place, _ in connection.execute(query).fetchall()}
+    told = [(draw, more) for draw, more in rows if more is not None]
+    border = [draw for draw, more in rows if more is None]
+    return Advised(
+        open=len(rows) / draws,
+        told=len(told) / max(1, len(rows)),
+        median=float(np.median([more for _, more in told])) if told else np.nan,
+        decided=float(np.mean([draw not in open_after for draw, _ in told])) if told else np.nan,
+        by_border=float(np.mean([draw not in open_after for draw in border])) if border else np.nan,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounding:
+    """Trainings whose times a file rounds; those on 8 ranks take an eighth, or up to a third more."""
+
+    seconds: float
+    rounded_to_s: float
+    noise: float = 0.003
+
+    @property
+    def name(self) -> str:
+        return f"{self.seconds:g} s to {self.rounded_to_s:g} s, noise of {100 * self.noise:g} %"
+
+
+ROUNDINGS = (
+    Rounding(seconds=10, rounded_to_s=1),
+    Rounding(seconds=10, rounded_to_s=0.1),
+    Rounding(seconds=95, rounded_to_s=1),
+    Rounding(seconds=95, rounded_to_s=1, noise=0.02),
+    Rounding(seconds=362, rounded_to_s=1),
+    Rounding(seconds=3600, rounded_to_s=1),
+)
+
+
+def rounded(
+    times: Rounding, repeats: int, draws: int, rng: np.random.Generator
+) -> tuple[float | None, float]:
+    """The share of the given intervals that holds the truth, and the share that is given."""
+    lost = rng.uniform(0.02, 0.3, draws)
+    base = times.seconds * np.exp(rng.uniform(-0.1, 0.1, draws))
+    with empty_database() as connection:
+        for workers, of_size in ((1, base), (8, base / 8 * np.exp(lost))):
+            noise = rng.normal(0, times.noise, (draws, repeats))
+            seconds = of_size[:, None] * np.exp(noise)
+            seconds = np.maximum(1, np.rint(seconds / times.rounded_to_s)) * times.rounded_to_s
+            draw, repeat = (index.ravel() for index in np.indices(noise.shape))
+            made_up = pa.table({"draw": draw, "repeat": repeat, "seconds": seconds.ravel()})
+            connection.register("made_up", made_up)
+            columns = (
+                f"{KEY}, repeat, repeat AS round, {RUN}, seconds AS whole_run_s, 64 AS whole_run_examples"
+            )
+            connection.execute(
+                f"INSERT INTO runs BY NAME SELECT {columns} FROM made_up",
+                {"case_name": "ddp", "workers": workers, "until": None, "until_efficiency": None},
+            )
+        derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
+        rows = connection.execute(
+            "SELECT session_id::BIGINT, speedup_lo, speedup_hi FROM scaling WHERE workers = 8"
+        ).fetchall()
+    given = [(low, 8 * np.exp(-lost[draw]), high) for draw, low, high in rows if low is not None]
+    holds = float(np.mean([low <= true <= high for low, true, high in given])) if given else None
+    return holds, len(given) / draws
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -447,50 +518,228 @@ def _insert_steps(
     connection.execute(f"INSERT INTO run_rank_stats BY NAME SELECT DISTINCT {columns} FROM made_up")
 
 
+BEFORE: dict[str, tuple[tuple[float, float, float], ...]] = {
+    "noise of 1 %": ((95.5, 83, 0.0), (95.3, 100, 0.0), (94.2, 100, 0.0)),
+    "drift of 15 %": ((99.0, 26, 0.0), (95.8, 98, 0.0), (94.3, 100, 0.0)),
+    "drift of 15 %, noise of 0.3 %": ((100.0, 30, 0.0), (99.8, 100, 0.0), (96.8, 100, 0.0)),
+    "rounds differ by 5 %": ((94.5, 83, 0.0), (94.8, 100, 0.0), (96.7, 100, 0.0)),
+    "runs autocorrelated, 5 %": ((95.5, 25, 0.0), (94.7, 60, 0.0), (96.2, 94, 0.0)),
+    "rounds autocorrelated, 5 %": ((94.3, 84, 0.0), (94.3, 100, 0.0), (94.0, 100, 0.0)),
+    "noise of 1, 2, 4, 8 %": ((93.2, 24, 0.1), (94.7, 53, 0.0), (95.8, 76, 0.0)),
+    "noise of 8 % at one rank": ((93.3, 6, 0.3), (94.2, 11, 0.1), (95.8, 37, 0.0)),
+    "heavy tails, 2 %": ((96.7, 55, 0.0), (98.2, 88, 0.0), (94.7, 98, 0.0)),
+    "heavy tails, 6 %": ((95.8, 10, 0.2), (94.8, 18, 0.1), (95.0, 46, 0.0)),
+    "noise of 5 %": ((96.0, 7, 0.2), (94.7, 15, 0.1), (95.5, 47, 0.0)),
+    "skewed": ((96.2, 10, 0.3), (96.2, 19, 0.0), (94.8, 34, 0.0)),
+    "5 % of runs 1.5 times slower": ((92.8, 80, 0.1), (93.8, 99, 0.0), (95.7, 100, 0.0)),
+    "5 % of runs 1.15 times slower": ((95.0, 64, 0.0), (97.7, 62, 0.1), (97.5, 85, 0.0)),
+    "10 % of runs at 8 ranks 1.5 times slower": ((93.5, 82, 0.0), (95.7, 99, 0.0), (95.5, 100, 0.0)),
+    "one run 5 times slower": ((94.5, 78, 0.0), (93.8, 100, 0.0), (95.3, 100, 0.0)),
+    "one run 1.3 times slower": ((93.7, 77, 0.0), (94.5, 100, 0.0), (93.8, 100, 0.0)),
+    "two speeds, 50 %, 1.3": ((71.5, 34, 12.8), (77.3, 28, 5.4), (84.0, 17, 0.4)),
+    "two speeds, 30 %, 1.3": ((85.7, 44, 5.2), (81.2, 54, 1.8), (63.5, 46, 0.0)),
+    "two speeds, 50 %, 1.15": ((93.3, 14, 3.7), (97.0, 5, 0.3), (96.5, 15, 0.1)),
+    "30 % of runs at 8 ranks 1.3 times slower": ((90.3, 79, 0.4), (88.8, 96, 0.0), (82.0, 94, 0.0)),
+    "30 % of runs at one rank 1.3 times slower": ((89.7, 60, 2.0), (83.8, 92, 2.0), (64.9, 86, 0.2)),
+    "30 % of runs at one rank 1.3 times faster": ((73.7, 37, 7.8), (50.8, 43, 24.3), (87.4, 20, 4.5)),
+    "cold first round": ((95.7, 84, 0.0), (94.3, 100, 0.0), (94.5, 100, 0.0)),
+    "cold first round from two ranks on": ((100.0, 0, 0.0), (100.0, 84, 0.0), (100.0, 100, 0.0)),
+}
+"""Scenario -> shares of intervals that hold, of single verdicts and of wrong ones, in %, at 3, 5 and 10 rounds, of the
+method before, which left slow runs out by a test: 600 draws of this program with the SQL of commit 36327b9c, whose
+method is that of 220b5cb7."""
+BEFORE_AT = (3, 5, 10)
+
+
+def _before(scenario: str, rounds: int) -> Array | None:
+    if rounds not in BEFORE_AT or scenario not in BEFORE:
+        return None
+    return np.array(BEFORE[scenario][BEFORE_AT.index(rounds)]) / 100
+
+
+def _of_ratios(asked: argparse.Namespace) -> Iterator[str]:
+    """Each scenario, and then what all of them have in common."""
+    found: dict[int, list[Array]] = {rounds: [] for rounds in asked.repeats}
+    before: dict[int, list[Array]] = {rounds: [] for rounds in asked.repeats}
+    columns = ["holds, ×/÷", "one verdict, wrong", "before: holds, wrong"]
+    yield from _head(
+        "runs of a session", [f"{rounds}: {column}" for rounds in asked.repeats for column in columns]
+    )
+    for number, (name, scenario) in enumerate((SCENARIOS | BEYOND).items()):
+        cells = []
+        for rounds in asked.repeats:
+            one = ratios(scenario, rounds, asked.draws, _rng(asked, number, rounds))
+            earlier = _before(name, rounds)
+            found[rounds] += [np.array([one.holds, one.single, one.wrong])] if name in SCENARIOS else []
+            before[rounds] += [] if earlier is None else [earlier]
+            cells += [
+                f"{100 * one.holds:.1f} %, {one.width:.3f}",
+                f"{100 * one.single:.0f} %, {100 * one.wrong:.1f} %",
+                "" if earlier is None else f"{100 * earlier[0]:.1f} %, {100 * earlier[2]:.1f} %",
+            ]
+        yield _line(name, cells)
+    yield ""
+    yield from _head(
+        f"{len(SCENARIOS)} scenarios",
+        [f"{rounds} rounds{what}" for rounds in asked.repeats for what in ("", ", before")],
+    )
+    summaries: dict[str, Callable[[Array], float]] = {
+        "intervals that hold, worst": lambda rows: rows[:, 0].min(),
+        "one verdict, mean": lambda rows: rows[:, 1].mean(),
+        "one wrong verdict, mean": lambda rows: rows[:, 2].mean(),
+        "one wrong verdict, worst": lambda rows: rows[:, 2].max(),
+    }
+    for name, summary in summaries.items():
+        every = [rows for rounds in asked.repeats for rows in (found[rounds], before[rounds])]
+        yield _line(name, [f"{100 * summary(np.array(rows)):.1f} %" if rows else "" for rows in every])
+
+
+def _of_odd_runs(asked: argparse.Namespace) -> Iterator[str]:
+    yield from _head(
+        "sessions with a finding of an odd run", [f"{rounds} rounds" for rounds in asked.repeats]
+    )
+    for number, (name, scenario) in enumerate(ODD.items()):
+        shares = [
+            odd_runs(scenario, rounds, asked.draws, _rng(asked, 100, number, rounds))
+            for rounds in asked.repeats
+        ]
+        yield _line(name, [f"{100 * share:.1f} %" for share in shares])
+
+
+def _of_advice(asked: argparse.Namespace) -> Iterator[str]:
+    columns = ["rounds", "open", "told a number, median", "then decided", "told none: 20 more decide"]
+    yield from _head("advice on repeats: noise of a run", columns)
+    for noise in (0.01, 0.02, 0.05):
+        for rounds in asked.repeats:
+            found = advised(noise, rounds, asked.draws, _rng(asked, 200, int(100 * noise), rounds))
+            cells = [
+                str(rounds), f"{100 * found.open:.0f} %", f"{100 * found.told:.0f} %, {found.median:.0f}",
+                f"{100 * found.decided:.0f} %", f"{100 * found.by_border:.0f} %",
+            ]  # fmt: skip
+            yield _line(f"{100 * noise:.0f} %", cells)
+
+
+def _of_rounding(asked: argparse.Namespace) -> Iterator[str]:
+    yield from _head("rounded times", [f"{repeats} repeats: holds, given" for repeats in asked.repeats])
+    for number, times in enumerate(ROUNDINGS):
+        cells = []
+        for repeats in asked.repeats:
+            holds, given = rounded(times, repeats, asked.draws, _rng(asked, 300, number, repeats))
+            cells.append(
+                ", ".join([*([] if holds is None else [f"{100 * holds:.1f} %"]), f"{100 * given:.0f} %"])
+            )
+        yield _line(times.name, cells)
+
+
+def _of_growing(asked: argparse.Namespace) -> Iterator[str]:
+    yield from _head("rounds are added", ["throughput", "speedup"])
+    for number, sessions in enumerate(GROWING):
+        shares = growing(sessions, asked.draws, _rng(asked, 400, number))
+        yield _line(sessions.name, [f"{100 * share:.1f} %" for share in shares])
+
+
+def _of_steps(asked: argparse.Namespace) -> Iterator[str]:
+    yield from _head("steps of a run", [f"{steps} steps" for steps in STEPS])
+    for number, process in enumerate(PROCESSES):
+        found = over_steps(process, asked.draws, _rng(asked, 500, number))
+        yield _line(process.name, [_cell(*shares) for shares in found])
+
+
+def _of_plateau(asked: argparse.Namespace) -> Iterable[str]:
+    import coverage_plateau
+
+    return coverage_plateau.lines(asked.draws, asked.seed)
+
+
+def _of_stragglers(asked: argparse.Namespace) -> Iterable[str]:
+    import coverage_stragglers
+
+    return coverage_stragglers.lines(asked.draws, asked.seed)
+
+
+def _of_target(asked: argparse.Namespace) -> Iterable[str]:
+    import coverage_target
+
+    return coverage_target.lines(asked.draws, asked.seed)
+
+
+def _of_sessions(asked: argparse.Namespace) -> Iterable[str]:
+    import coverage_sessions
+
+    return coverage_sessions.lines(asked.draws, asked.seed)
+
+
+def _of_comparison(asked: argparse.Namespace) -> Iterable[str]:
+    import coverage_comparison
+
+    return coverage_comparison.lines(asked.repeats, asked.draws, asked.seed)
+
+
+def _of_history(asked: argparse.Namespace) -> Iterable[str]:
+    import coverage_history
+
+    return coverage_history.lines(asked.repeats, asked.draws, asked.seed)
+
+
+def _of_laws(asked: argparse.Namespace) -> Iterable[str]:
+    import coverage_laws
+
+    return coverage_laws.lines(asked.draws)
+
+
+@dataclass(frozen=True)
+class Table:
+    lines: Callable[[argparse.Namespace], Iterable[str]]
+    draws: int = 2_000
+    """Those of the documents, as is the seed."""
+    seed: int = 20261121
+
+
+TABLES = {
+    "ratios": Table(_of_ratios),
+    "odd_runs": Table(_of_odd_runs),
+    "advice": Table(_of_advice),
+    "rounding": Table(_of_rounding),
+    "growing": Table(_of_growing),
+    "steps": Table(_of_steps),
+    "plateau": Table(_of_plateau, seed=0),
+    "stragglers": Table(_of_stragglers, draws=4_000, seed=0),
+    "target": Table(_of_target, draws=1_000, seed=20261126),
+    "sessions": Table(_of_sessions, draws=20_000),
+    "comparison": Table(_of_comparison, draws=1_000),
+    "history": Table(_of_history, draws=200, seed=20261129),
+    "laws": Table(_of_laws, draws=100),
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--draws", type=int, default=2_000)
+    parser.add_argument("--draws", type=int, help="of each table [default: those of the documents]")
     parser.add_argument("--repeats", type=int, nargs="+", default=[3, 5, 10])
-    parser.add_argument("--seed", type=int, default=20261121)
-    asked = parser.parse_args()
-    _line(
-        "time of a repeat", [f"{of}, {count}" for of in ("throughput", "speedup") for count in asked.repeats]
+    parser.add_argument("--seed", type=int, help="[default: those of the documents]")
+    parser.add_argument("--only", choices=TABLES, nargs="+", help="these tables [default: all]")
+    parser.add_argument(
+        "--speedruns", type=Path, metavar="FILE", help="real trainings, for a table of their halves"
     )
-    _line("---", ["---:"] * 2 * len(asked.repeats))
-    for number, truth in enumerate(TRUTHS):
-        rng = np.random.default_rng([asked.seed, number])
-        _line(truth.name, over_repeats(truth, asked.repeats, asked.draws, rng))
-    print()
-    _line("runs of a session", [f"{count} rounds" for count in asked.repeats])
-    _line("---", ["---:"] * len(asked.repeats))
-    for number, session in enumerate(SESSIONS):
-        rng = np.random.default_rng([asked.seed, 200 + number])
-        _line(session.name, over_rounds(session, asked.repeats, asked.draws, rng))
-    print()
-    columns = ["rounds", "typical", "of all runs", "expected is shown", "and holds", "of all runs"]
-    _line("slow runs take 1.5 times as long", columns)
-    _line("---", ["---:"] * len(columns))
-    for (number, of_runs), repeats in itertools.product(enumerate(DISTURBED), asked.repeats):
-        rng = np.random.default_rng([asked.seed, 400 + number, repeats])
-        _line(of_runs.name, [str(repeats), *disturbed(of_runs, repeats, asked.draws, rng)])
-    print()
-    columns = [
-        "rounds",
-        "undecided",
-        "decided by repeats_needed, median",
-        "by the number as observed, median",
-    ]
-    _line("noise of a run", columns)
-    _line("---", ["---:"] * len(columns))
-    for noise, repeats in itertools.product((0.02, 0.05), asked.repeats):
-        rng = np.random.default_rng([asked.seed, 500 + int(100 * noise), repeats])
-        _line(f"{100 * noise:.0f} %", [str(repeats), *decided(noise, repeats, asked.draws, rng)])
-    print()
-    _line("steps of a run", [f"{steps} steps" for steps in STEPS])
-    _line("---", ["---:"] * len(STEPS))
-    for number, process in enumerate(PROCESSES):
-        rng = np.random.default_rng([asked.seed, 100 + number])
-        _line(process.name, [_cell(*shares) for shares in over_steps(process, asked.draws, rng)])
+    asked = parser.parse_args()
+    for name in asked.only or ([] if asked.speedruns else TABLES):
+        table = TABLES[name]
+        draws, seed = asked.draws or table.draws, asked.seed or table.seed
+        _print(table.lines(argparse.Namespace(draws=draws, seed=seed, repeats=asked.repeats)))
+    if asked.speedruns:
+        import coverage_speedruns
+
+        _print(coverage_speedruns.lines(asked.speedruns, asked.seed or 0))
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line, flush=True)
+    print(flush=True)
+
+
+def _rng(asked: argparse.Namespace, *numbers: int) -> np.random.Generator:
+    return np.random.default_rng([asked.seed, *numbers])
 
 
 def _cell(held: float | None, null: float) -> str:
@@ -498,8 +747,12 @@ def _cell(held: float | None, null: float) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _line(first: str, cells: list[str]) -> None:
-    print(f"| {first} | {' | '.join(cells)} |")
+def _head(first: str, columns: list[str]) -> list[str]:
+    return [_line(first, columns), _line("---", ["---:"] * len(columns))]
+
+
+def _line(first: str, cells: Iterable[str]) -> str:
+    return f"| {first} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

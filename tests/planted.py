@@ -38,6 +38,8 @@ class Step:
     communication: float = 0.0
     other: float = 0.0
     """Time without operators, in backward."""
+    late: float = 0.0
+    """Time that the last rank sleeps in backward."""
 
     @property
     def total(self) -> float:
@@ -48,6 +50,7 @@ class Step:
             self.communication,
             self.computation,
             self.other,
+            self.late,
         )
         return sum(parts)
 
@@ -63,7 +66,7 @@ class Step:
 
     def profile(self, is_last: bool) -> Figures:
         """Figures of a profiled step. The other ranks wait for the last one, and count that wait as communication."""
-        waiting = 0.0 if is_last else self.data + self.imbalance
+        waiting = 0.0 if is_last else self.data + self.imbalance + self.late
         exposed = self.communication + waiting
         compute = self.computation + (self.imbalance if is_last else 0.0)
         step, exposed, compute = (SLOWDOWN * ms for ms in (self.total, exposed, compute))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.wording import judged_as, needed, ratio_cell, unit_of
+from analysis.compare.wording import ratio_cell
 from analysis.database.rows import Row
 from analysis.tables.column import Column, Tone, text_of
 from analysis.tables.scaling import throughput_unit
@@ -25,7 +25,6 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
 
     One row per case and placement; `repeats` and `sessions` show the baseline's count, then the candidate's."""
     rows = comparison.rows
-    inconclusive = [row for row in rows if row["verdict"] == "inconclusive"]
     unit = throughput_unit(rows)
     keys = [
         Column("case", _case, untrusted=True, wraps=any(" " in _case(row) for row in rows)),
@@ -43,16 +42,19 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
     ]
     answer = [
         Column("ratio [95 %]", ratio_cell),
-        Column("verdict", lambda row: judged_as(row) or f"no ratio: {row['trouble']}", tone=tone_of),
+        Column("verdict", _verdict, wraps=True, tone=tone_of),
     ]
-    more = [Column(f"more {unit_of(inconclusive)}", needed, number=True)]
-    for values in ([*counts, *rates, *answer, *more], [*rates, *answer, *more], [*answer, *more]):
+    for values in ([*counts, *rates, *answer], [*rates, *answer], answer):
         yield Table(rows=rows, keys=keys, values=values)
 
 
 def _case(row: Row) -> str:
     own, other = row["case_name"], row["baseline_case"]
     return str(own if own == other else f"{own} against {other}")
+
+
+def _verdict(row: Row) -> str:
+    return row["verdict_text"] or f"no ratio: {row['trouble']}"
 
 
 def _sessions(row: Row) -> str:

@@ -5,6 +5,7 @@ The parameter `name` quotes untrusted text, such as a case's name, for the outpu
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections import Counter
@@ -18,6 +19,10 @@ from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import listed, number
 
 VERDICTS = ("faster", "slower", "same", "inconclusive")
+_OPEN = ("inconclusive", "not excluded")
+"""Verdicts on rows that are neither faster nor slower for certain, nor the same."""
+_SEEN = "would have seen "
+"""Words before the change that an inconclusive row would have shown, in its verdict_text."""
 UNLIKE = "The two sides differ, and every ratio includes these differences."
 TRAINING_CODE = "training_code"
 """The fingerprint's key with the digest of scalebench's files that ranks execute."""
@@ -69,11 +74,28 @@ def is_too_noisy(row: Row) -> bool:
 
 
 def sentence(comparison: Comparison, name: Callable[[str], str] = str) -> str:
-    """One line: whether a regression is certain, what is undecided, and which rows have no ratio."""
+    """One line: whether all rows moved together, whether a regression is certain, what is undecided, and what has no
+    ratio."""
     judged = [row for row in comparison.rows if row["verdict"] is not None]
     if not judged:
         return "No verdict: every row was oversubscribed."
-    return f"{_decided(judged, comparison, name)}; {_counted(judged)}{_missing(comparison.rows, name)}."
+    together = f"{moved}. " if (moved := moved_together(judged, name)) else ""
+    decided = f"{_decided(judged, comparison, name)}; {_counted(judged)}"
+    return f"{together}{decided}{_missing(comparison.rows, name)}."
+
+
+def moved_together(rows: Sequence[Row], name: Callable[[str], str]) -> str:
+    """`All 12 rows moved by −3.1 %: something that they share`, and the rows that differ beyond that; empty if they did
+    not move together."""
+    if not rows or rows[0]["shared_ratio"] is None:
+        return ""
+    first = rows[0]
+    moved = "All" if first["moved_rows"] == first["compared_rows"] else f"{first['moved_rows']:,} of"
+    by = numbers.shown(100 * (first["shared_ratio"] - 1), 1)
+    said = f"{moved} {first['compared_rows']:,} rows moved by {by} %: something that they share"
+    differing = [_named(row, name) for row in rows if row["differs"]]
+    differ = "differs" if len(differing) == 1 else "differ"
+    return f"{said}; beyond that, {listed(differing, _MOST_CASES)} {differ}" if differing else said
 
 
 def _decided(judged: Sequence[Row], comparison: Comparison, name: Callable[[str], str]) -> str:
@@ -110,23 +132,47 @@ def regressions(rows: Iterable[Row]) -> list[Row]:
 
 
 def counts(judged: Iterable[Row]) -> str:
-    """`1 faster, 2 same`."""
-    found = Counter(row["verdict"] for row in judged)
-    return ", ".join(f"{found[verdict]:,} {verdict}" for verdict in VERDICTS if found[verdict])
+    """`1 faster, 2 same, 9 inconclusive (would have seen 6 %), of which one looks slower`."""
+    rows = list(judged)
+    found = Counter("inconclusive" if is_undecided(row) else row["verdict"] for row in rows)
+    counted = ", ".join(f"{found[verdict]:,} {verdict}" for verdict in VERDICTS if found[verdict])
+    return f"{counted}{_seen(rows)}{_looks(rows)}"
 
 
-def judged_as(row: Row) -> str:
-    """The verdict, `slower: regression` or `oversubscribed`; empty if there is no ratio."""
-    if row["oversubscribed"]:
-        return "oversubscribed"
-    return "slower: regression" if row["regression"] else row["verdict"] or ""
+def is_undecided(row: Row) -> bool:
+    return row["verdict"] in _OPEN
 
 
-def needed(row: Row) -> str:
-    """How many more repeats would decide the row; empty if none are needed, or if the number is unknown."""
-    if row["verdict"] != "inconclusive" or row["ratio_lo"] is None:
+def _seen(rows: Sequence[Row]) -> str:
+    """The changes that the inconclusive rows would have shown: ` (would have seen 6 % to 16 %)`."""
+    inconclusive = [row for row in rows if row["verdict"] == "inconclusive"]
+    if any(row["ratio_lo"] is None for row in inconclusive):
+        return " (a side has one ok repeat: two or more give an interval)"
+    ordered = sorted(
+        inconclusive, key=lambda row: math.inf if row["change_seen"] is None else row["change_seen"]
+    )
+    changes = list(dict.fromkeys(row["verdict_text"].partition(_SEEN)[2] for row in ordered))
+    return f" ({_SEEN}{' to '.join(dict.fromkeys([changes[0], changes[-1]]))})" if changes else ""
+
+
+def _looks(rows: Sequence[Row]) -> str:
+    """The rows whose interval excludes 1 only without Holm's correction, which are not counted as slower or faster."""
+    found = Counter(
+        "slower" if row["ratio"] < 1 else "faster" for row in rows if row["verdict"] == "not excluded"
+    )
+    said = [
+        f"{'one' if count == 1 else f'{count:,}'} {_look(count)} {how}"
+        for how, count in sorted(found.items())
+    ]
+    if not said:
         return ""
-    return "> 1,000" if row["repeats_needed"] is None else f"{row['repeats_needed']:,}"
+    if sum(map(is_undecided, rows)) == 1:
+        return f", which looks {next(iter(found))}"
+    return f", of which {' and '.join(said)}"
+
+
+def _look(count: int) -> str:
+    return "looks" if count == 1 else "look"
 
 
 def _named(row: Row, name: Callable[[str], str]) -> str:
@@ -148,27 +194,7 @@ def _open(judged: Sequence[Row], comparison: Comparison, name: Callable[[str], s
 
 def _counted(judged: Sequence[Row]) -> str:
     of = f"of {len(judged):,} rows " if len(judged) > 1 else ""
-    return of + counts(judged) + _more(judged)
-
-
-def _more(judged: Sequence[Row]) -> str:
-    """How many repeats would decide the inconclusive rows."""
-    rows = [row for row in judged if row["verdict"] == "inconclusive"]
-    if not rows:
-        return ""
-    if any(row["ratio_lo"] is None for row in rows):
-        return ", where a side has a single repeat: two or more give an interval"
-    known = [row["repeats_needed"] for row in rows if row["repeats_needed"] is not None]
-    units = unit_of(rows)
-    if len(known) < len(rows):
-        return f", which even 1,000 more {units} a side would not all decide"
-    return f", which about {max(known):,} more {units if max(known) > 1 else units[:-1]} a side would likely decide"
-
-
-def unit_of(rows: Sequence[Row]) -> str:
-    """The unit over which the intervals of these rows are computed, in the plural."""
-    units = {row["unit"] for row in rows} or {"repeat"}
-    return f"{units.pop()}s" if len(units) == 1 else "repeats or sessions"
+    return of + counts(judged)
 
 
 def differences(comparison: Comparison, name: Callable[[str], str] = str) -> Iterator[tuple[bool, str]]:
@@ -256,10 +282,13 @@ def notes(comparison: Comparison, name: Callable[[str], str] = str) -> Iterator[
     if comparison.busy:
         yield busy_sides(list(map(name, comparison.busy)))
     yield _intervals_over(comparison)
-    yield (
-        f"same: the interval includes 1 and lies within 1 ± {percent(comparison.margin)}; regression: it lies below "
-        f"1 \u2212 {percent(comparison.max_regression)}, over all rows (Holm) at 5 %"
-    )
+    if compared := comparison.rows[0]["compared_rows"]:
+        yield (
+            f"faster, slower: the interval excludes 1, also over all {compared:,} rows (Holm) at 5 %; regression: "
+            f"slower, and below 1 \u2212 {percent(comparison.max_regression)} in the same way"
+        )
+    if any(row["change_seen"] is not None for row in comparison.rows):
+        yield "would have seen: a change of this size is called faster or slower in four of five comparisons"
 
 
 def _intervals_over(comparison: Comparison) -> str:

@@ -28,13 +28,15 @@ RUN_TABLES = ("step_stats", "run_rank_stats", "run_stats", "run_device_stats", "
 """Derived from the rows of single runs, in this order."""
 FITTED_TABLE = "law_fits"
 """Filled from Python with the scaling laws fitted to law_points."""
+CHANGES_TABLE = "history_changes"
+"""Filled from Python with the changes of level in history_points, over all sessions."""
 FOUND_TABLE = "findings"
 """Filled by the rules of diagnosis."""
 COMPARED_TABLES = ("fabric_fits", "matmul_rates", "history_points")
 """Tables whose rows of other sessions a view reads for its rows of one session."""
-LEAST_SESSIONS = {"regressions": 2, "gradual_regressions": 5}
-"""View -> number of sessions of one suite below which it is empty. Each row of a shipped rule that reads one is about
-one of its rows."""
+LEAST_SESSIONS = {CHANGES_TABLE: 2, "shared_changes": 2}
+"""Table or view -> number of sessions of one suite below which it is empty. Each row of a shipped rule that reads one
+is about one of its rows."""
 _ERRORS_IN_DEFINITIONS = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
 _MACRO_NAME = re.compile(r'CREATE OR REPLACE MACRO "?(\w+)')
 
@@ -131,8 +133,8 @@ def shipped_rules() -> tuple[rules.Rule, ...]:
 def references() -> dict[str, set[str]]:
     """The names that each derived table, view and macro reads from or calls."""
     names = [*_files("derived"), *_files("views"), *_macros()]
-    # law_fits is made in Python, from law_points.
-    return {name: referred_to(text(name)) for name in names} | {FITTED_TABLE: {"law_points"}}
+    made_in_python = {FITTED_TABLE: {"law_points"}, CHANGES_TABLE: {"history_points"}}
+    return {name: referred_to(text(name)) for name in names} | made_in_python
 
 
 @cache

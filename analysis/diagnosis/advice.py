@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from analysis.database.rows import Row
 from analysis.wording import verdicts
-from analysis.wording.plain_text import listed
+from analysis.wording.lost_efficiency import profile_option
 from analysis.wording.sizes import largest
 
 _MOST = 3
 """Pieces of advice that the terminal and the first screen show."""
 NONE_CERTAIN = "No certain advice yet."
 _SHOWN = ("critical", "warning")
-REPEATED = ("one_repeat", "outlying_repeat", "undecided", "noisy", "too_few_repeats")
-"""Findings about certainty, which ask for repeats."""
-_OF_OPEN_CASES = ("noisy", "too_few_repeats")
-"""Those that matter only where the verdict is open."""
+REPEATED = ("one_repeat", "undecided", "too_few_repeats")
+"""Findings about certainty, which ask for repeats. All of a session ask for the same number."""
 _NO_ADVICE = (*REPEATED, "unexplained_loss")
 """Findings whose advice is to measure more."""
 _HARDWARE = ("slow_node", "straggler")
@@ -30,7 +27,6 @@ _ROUNDING = 0.005
 """Share of the ranks' time by which a cost may differ from the whole loss and still restate it."""
 _SETTING = re.compile(r"--set (cases[.][^ =]+)=")
 _ONLY_SETTINGS = re.compile(r"--set cases[.]\S+( --set cases[.]\S+)*")
-_REPEATS = re.compile(r"--repeats (\d+)$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,13 +68,18 @@ def first_advice(found: Sequence[Row], points: Sequence[Row]) -> list[Advice]:
     lost = {point["case_name"]: 1 - point["efficiency"] for point in sizes if point["efficiency"] is not None}
     groups: dict[str, list[Row]] = {}
     for row in sorted(found, key=lambda row: (_rank(row, undecided, lost), row["finding_order"])):
-        if _asked(row) and (row["case_name"] in open_cases or row["finding"] not in _OF_OPEN_CASES):
-            groups.setdefault("repeats", []).append(row)
+        if row["finding"] in REPEATED:
+            if row["case_name"] in open_cases or row["finding"] != "too_few_repeats":
+                groups.setdefault("repeats", []).append(row)
         elif row["severity"] in _SHOWN:
             groups.setdefault(row["finding"], []).append(row)
     if "repeats" in groups:
-        groups["repeats"].sort(key=_asked, reverse=True)
-    every = sorted(groups.values(), key=lambda rows: _rank(rows[0], undecided, lost))
+        groups["repeats"].sort(key=lambda row: row["options"] is None)
+        if (
+            groups["repeats"][0]["options"] is not None
+        ):  # what more rounds do not decide is another piece of advice
+            groups["repeats"] = [row for row in groups["repeats"] if row["options"] is not None]
+    every = _measuring_once(sorted(groups.values(), key=lambda rows: _rank(rows[0], undecided, lost)))
     chosen = every[:_MOST]
     if undecided and "repeats" in groups and groups["repeats"] not in chosen:
         chosen[-1] = groups["repeats"]
@@ -87,6 +88,12 @@ def first_advice(found: Sequence[Row], points: Sequence[Row]) -> list[Advice]:
         chosen.append(unexplained)
     verdict = {point["case_name"]: point for point in sizes if point["case_name"] in open_cases}
     return [_advice(rows, verdict) for rows in chosen]
+
+
+def _measuring_once(groups: Sequence[list[Row]]) -> list[list[Row]]:
+    """Without later ones whose first advice is to profile, as that of an earlier one is."""
+    profiling = [rows for rows in groups if rows[0]["options"] == profile_option()]
+    return [rows for rows in groups if rows not in profiling[1:]]
 
 
 def any_certain(given: Sequence[Advice]) -> bool:
@@ -103,12 +110,6 @@ def _first(advice: str) -> str:
     sentence = re.split(r"[.](?: |$)", advice, maxsplit=1)[0]
     short = re.split(r"[:;] ", sentence, maxsplit=1)[0]
     return f"{short if short.count('(') == short.count(')') else sentence}."
-
-
-def _asked(row: Row) -> int:
-    """The number of repeats that a finding about repeats asks for; 0 for other findings."""
-    found = _REPEATS.search(row["options"] or "") if row["finding"] in REPEATED else None
-    return int(found[1]) if found else 0
 
 
 def _rank(row: Row, undecided: Set[str], lost: Mapping[str, float]) -> int:
@@ -135,19 +136,12 @@ def _advice(rows: Sequence[Row], open_points: Mapping[str, Row]) -> Advice:
     worst = rows[0]
     cases = tuple(dict.fromkeys(row["case_name"] for row in rows if row["case_name"] is not None))
     title, evidence = _first(worst["short_advice"]), worst["short_evidence"].partition("; ")[0]
-    if asked := _asked(worst):
-        if still_open := [open_points[case] for case in cases if case in open_points]:
-            most = max(map(_repeats_to_decide, still_open))
-            aim = "decide" if most <= asked else "narrow"
-            title = f"To {aim} the verdict, run {asked} repeats in total, on a quiet machine."
+    if worst["finding"] in REPEATED:
+        still_open = [open_points[case] for case in cases if case in open_points]
+        if still_open:
             said = [f"{point['case_name']} may be {verdicts.possible(point)}" for point in still_open]
             more = [f"and {len(said) - _MOST_CASES} more"] if len(said) > _MOST_CASES else []
-            others = [name for name in open_points if name not in cases]
-            beyond = [f"{listed(others, _MOST_CASES)} would take more repeats"] if others else []
-            as_it_is = ["on the machine as it is, they hardly help"] if most > asked else []
-            evidence = "; ".join([*said[:_MOST_CASES], *more, *beyond, *as_it_is])
-        if worst["finding"] == "one_repeat":
-            title, evidence = f"Repeat {asked} times.", "One run of each size shows no variation"
+            evidence = "; ".join([*said[:_MOST_CASES], *more])
     is_certain = worst["certainty"] == "shown"
     return Advice(
         worst=worst,
@@ -157,12 +151,6 @@ def _advice(rows: Sequence[Row], open_points: Mapping[str, Row]) -> Advice:
         is_certain=is_certain,
         options=_options(rows),
     )
-
-
-def _repeats_to_decide(point: Row) -> float:
-    """Repeats in all, slow ones included, that would probably decide the verdict; infinite if 1,000 would not."""
-    needed = point["repeats_needed"]
-    return math.inf if needed is None else float(point["repeats"] + point["slow_repeats"] + needed)
 
 
 def _options(rows: Sequence[Row]) -> str | None:

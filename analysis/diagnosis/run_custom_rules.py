@@ -17,7 +17,7 @@ from analysis.errors import AnalysisError
 _CUSTOM_RULES = "SELECT finding, title, severity, meaning, definition FROM diagnosis_rules WHERE is_custom"
 _CUSTOM_NAMES = "SELECT finding FROM diagnosis_rules WHERE is_custom"
 _INCOMPLETE = "session_id IS NULL OR certainty IS NULL OR evidence IS NULL OR advice IS NULL"
-_OTHER_CERTAINTY = "certainty NOT IN ('shown', 'likely')"
+_OTHER_CERTAINTY = "certainty NOT IN ('shown', 'likely', 'estimated')"
 _LARGEST_TEXT = 2000
 _TEXTS = ("evidence", "details", "advice", "alternatives", "caution", "options")
 _LONG = f"greatest({', '.join(f'length({name})' for name in _TEXTS)}) > {_LARGEST_TEXT}"
@@ -137,7 +137,7 @@ def _run(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
     connection.execute("UPDATE diagnosis_rules SET is_due = false WHERE finding = $1", [rule.finding])
     for condition, reason in (
         (_INCOMPLETE, f"gives a row where one of {', '.join(rules.REQUIRED)} is null"),
-        (_OTHER_CERTAINTY, "gives a row whose certainty is neither shown nor likely"),
+        (_OTHER_CERTAINTY, "gives a row whose certainty is none of shown, likely, estimated"),
         (_LONG, f"gives a row with a text of more than {_LARGEST_TEXT:,} characters"),
         (_MANY, f"gives more than {_MOST_ROWS:,} rows of a session"),
         ("NOT isfinite(cost)", "gives a row whose cost is no number"),

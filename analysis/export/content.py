@@ -11,11 +11,11 @@ from analysis.database.rows import Row, session_rows
 from analysis.errors import AnalysisError
 from analysis.report import named_queries
 from analysis.report.sections.hardware import nodes_of
-from analysis.tables.scaling import EXPECTED, SPEEDUP, rates, scaling_table
+from analysis.tables.scaling import SPEEDUP, rates, scaling_table
 from analysis.tables.table import Table
 from analysis.tables.target import target_table
 from analysis.wording import machine, target, unlike_runs
-from analysis.wording.caveats import caveats
+from analysis.wording.caveats import caveats, of_rounds, ranges_of_rounds
 from analysis.wording.failures import reasons
 from analysis.wording.headline import headline
 
@@ -29,7 +29,7 @@ _FACTS = (
     ("image", "image content"),
     ("torch", "PyTorch"),
 )
-_ON_PAPER = ("speedup", SPEEDUP, "efficiency [95 %]", EXPECTED, "verdict")
+_ON_PAPER = ("speedup", SPEEDUP, "efficiency [95 %]", "verdict")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ class Content:
             yield self.sentence(name)
         yield from reasons(self.coverage, name)
         yield from target.notes(self.to_target, name)
-        yield from self.caveats()
+        yield from self.caveats(name)
 
     def sentence(self, name: Name = str) -> str:
         """The session's headline, or that of the way to the target."""
@@ -81,13 +81,19 @@ class Content:
             return to_target
         return headline(self.points, name, machine.sentence(self.machine, name))
 
-    def caveats(self) -> Iterator[str]:
-        """Sentences about the limits of the numbers; they contain no untrusted text."""
+    def caveats(self, name: Name = str) -> Iterator[str]:
+        """Sentences about the limits of the numbers."""
         if self.session["is_busy"]:
             yield "Measured on a busy machine: times may include waiting for other processes."
         yield from caveats(
-            self.session, self.points, differing=self.differing, shows_throughput_intervals=False
+            self.session,
+            self.points,
+            differing=self.differing,
+            shows_throughput_intervals=False,
+            name=name,
         )
+        yield from of_rounds(self.points)
+        yield from ranges_of_rounds(self.points)
 
     def provenance(self, name: Name = str) -> str:
         """Where the numbers come from: session, suite, device, software, date. Unknown facts are left out."""

@@ -1,4 +1,4 @@
-"""Scaling laws fitted to the throughput of a case over its workers: Amdahl, Gustafson, the Universal Scalability Law.
+"""The law of a case: its time per example over its workers, an average of three forms by how well each one fits.
 
-Load fits them once and stores the fits in `law_fits`, which `scaling_law` and `scaling_prediction` read.
+Load fits laws once and stores them in `law_fits`, which `scaling_law` and `scaling_prediction` read.
 """

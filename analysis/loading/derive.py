@@ -12,6 +12,7 @@ from analysis.database.rows import insert_rows
 from analysis.diagnosis import run_rules
 from analysis.diagnosis.rules import Rule
 from analysis.laws.fit_rows import fit_laws
+from analysis.levels.change_rows import find_changes
 
 
 def derive_runs(connection: duckdb.DuckDBPyConnection) -> None:
@@ -42,6 +43,8 @@ def derive_and_diagnose(
             run_rules.find_in_sessions(hiding, rules)
     elif is_new:
         schema.complete(connection)
+    if wanted is None or "history_points" in schema.reached_from(wanted):
+        find_changes(connection)
     run_rules.find_across_sessions(connection, rules)
     run_rules.advise_commands(connection)
 

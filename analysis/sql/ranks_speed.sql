@@ -8,7 +8,6 @@ WITH alone AS (
         runs.config::VARCHAR AS config
     FROM run_summary
     JOIN (SELECT session_id, run_id, attempt, config FROM runs) AS runs USING (session_id, run_id, attempt)
-    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     WHERE device_type = $device_type AND device_name IS NOT NULL
         AND strategy IN ('single', 'ddp', 'fsdp', 'fsdp1', 'command') AND world_size = 1
         AND throughput IS NOT NULL AND backward_ms IS NOT NULL AND NOT oversubscribed

@@ -16,8 +16,6 @@ from analysis.wording.plain_text import number
 
 SPEEDUP = "speedup [95 %]"
 """Heading of the speedup where nothing has an efficiency."""
-EXPECTED = "expected [95 %]"
-"""Heading of the expected efficiency."""
 
 
 def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: Iterable[Row] = ()) -> Table:
@@ -39,12 +37,7 @@ def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: I
                 if any(row["efficiency"] is not None and not row["is_baseline"] for row in points)
                 else [Column(SPEEDUP, _only_of(ratios, _speedup))]  # no other column has its interval
             ),
-            Column("efficiency [95 %]", _only_of(ratios, _efficiency("efficiency"))),
-            *(
-                [Column(EXPECTED, _efficiency("expected_efficiency"))]
-                if any(row["expected_efficiency"] is not None for row in points)
-                else []
-            ),
+            Column("efficiency [95 %]", _only_of(ratios, _efficiency)),
             verdict_column(coverage),
             Column("step ms ± std", _step, number=True),
             Column("TFLOP/s (MFU)", lambda row: used.get(_place(row), ""), number=True),
@@ -62,7 +55,7 @@ def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: I
 
 
 def verdict_column(coverage: Iterable[Row]) -> Column:
-    """The verdict on each row of `scaling`, with its slow repeats and, from `coverage`, those that are not ok."""
+    """The verdict on each row of `scaling`, with its slow runs and, from `coverage`, those that are not ok."""
     not_ok = {_place(row): not_ok_counts(row) for row in coverage}
     return Column(
         "verdict",
@@ -124,11 +117,27 @@ def _value(name: str) -> Callable[[Row], str]:
     )
 
 
+def ratio_parts(
+    row: Row, name: str, factor: float = 1, *, apart_from: float | None = None
+) -> tuple[str, str]:
+    """The text of a speedup or an efficiency, and that of its interval; without one, of the range of its rounds. Both
+    are empty without a value. A baseline is compared with itself, so it has no interval."""
+    if row[name] is None:
+        return "", ""
+    value = factor * row[name]
+    ends = [None if row["is_baseline"] else row[f"{name}_{end}"] for end in ("lo", "hi")]
+    if ends[0] is None and row["speedup_min"] is not None:
+        scale = value / row["speedup"]
+        number, interval = estimate(value, scale * row["speedup_min"], scale * row["speedup_max"])
+        return number, f"({interval.strip('[]').replace(', ', ' to ')})"
+    of_ends = (None if end is None else factor * end for end in ends)
+    if name == "efficiency":
+        return verdicts.efficiency_estimate(value, *of_ends)
+    return telling_estimate(value, *of_ends, apart_from=apart_from)
+
+
 def _speedup(row: Row) -> str:
-    if row["speedup"] is None:
-        return ""
-    ends = (None, None) if row["is_baseline"] else (row["speedup_lo"], row["speedup_hi"])
-    return " ".join(telling_estimate(row["speedup"], *ends, apart_from=1)).rstrip()
+    return " ".join(ratio_parts(row, "speedup", apart_from=1)).rstrip()
 
 
 def _epoch(row: Row) -> str:
@@ -141,20 +150,13 @@ def _epoch(row: Row) -> str:
     return estimate(epoch, low, high)[0]
 
 
-def _efficiency(name: str) -> Callable[[Row], str]:
-    def shown(row: Row) -> str:
-        if row[name] is None:
-            return ""
-        has_interval = row[f"{name}_lo"] is not None and not row["is_baseline"]
-        ends = (100 * row[f"{name}_{end}"] if has_interval else None for end in ("lo", "hi"))
-        value, interval = telling_estimate(100 * row[name], *ends)
-        return f"{value:>4} % {interval}".rstrip()
-
-    return shown
+def _efficiency(row: Row) -> str:
+    value, interval = ratio_parts(row, "efficiency", 100)
+    return value and f"{value:>4} % {interval}".rstrip()
 
 
 def _slow(row: Row) -> str:
-    return f"{row['slow_repeats']} slow" if row["slow_repeats"] else ""
+    return f"{row['slow_runs']} slow" if row["slow_runs"] else ""
 
 
 def _used(row: Row) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 
 from analysis.database.rows import Row
 from analysis.tables.column import Column
-from analysis.tables.scaling import compared, configuration, rates, verdict_column
+from analysis.tables.scaling import compared, configuration, rates, ratio_parts, verdict_column
 from analysis.tables.table import Table
 from analysis.wording.numbers import telling_estimate
 
@@ -62,23 +62,15 @@ def _rate(name: str) -> Parts:
 
 
 def _speedup(point_ids: Container[str]) -> Parts:
-    return lambda row: _ratio(row, "speedup", 1) if row["point_id"] in point_ids else ("", "")
+    return lambda row: ratio_parts(row, "speedup") if row["point_id"] in point_ids else ("", "")
 
 
 def _efficiency(percent: str, point_ids: Container[str]) -> Parts:
     def parts(row: Row) -> tuple[str, str]:
-        value, interval = _ratio(row, "efficiency", 100)
+        value, interval = ratio_parts(row, "efficiency", 100)
         return (value and f"{value}{percent}", interval) if row["point_id"] in point_ids else ("", "")
 
     return parts
-
-
-def _ratio(row: Row, name: str, factor: float) -> tuple[str, str]:
-    if row[name] is None:
-        return "", ""
-    is_uncertain = row[f"{name}_lo"] is not None and not row["is_baseline"]
-    ends = (factor * row[f"{name}_{end}"] if is_uncertain else None for end in ("lo", "hi"))
-    return telling_estimate(factor * row[name], *ends)
 
 
 def _column(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from analysis.database.rows import Row
-from analysis.wording import unlike_runs, verdicts
+from analysis.wording import numbers, unlike_runs, verdicts
 from analysis.wording.plain_text import counted
 
 
@@ -16,9 +17,11 @@ def caveats(
     *,
     differing: Iterable[Row] = (),
     shows_throughput_intervals: bool = True,
+    name: Callable[[str], str] = str,
 ) -> Iterator[str]:
     """The sentences. `session` is a row of analysis/report/queries/session.sql, `points` are rows of `scaling`,
-    `differing` are of unlike_runs. Exported tables do not show intervals of throughput."""
+    `differing` are of unlike_runs. Exported tables do not show intervals of throughput. `name` quotes untrusted text,
+    such as a case's name, for the output's format."""
     yield from _of_an_import(session["imported"], points)
     yield from unlike_runs.sentences(differing)
     compared = [point for point in points if point["speedup"] is not None and not point["is_baseline"]]
@@ -30,15 +33,15 @@ def caveats(
     has_intervals = any(point["throughput_lo"] is not None for point in points)
     if has_intervals and (shows_throughput_intervals or any(map(_has_efficiency_interval, points))):
         yield (
-            "Intervals are 95 % over repeats, Student's t on log throughput. Repeats of one allocation do not include "
-            "differences between allocations: other nodes, other neighbours, another day."
+            "Figures are those of the median run, speedup and efficiency those of the median round. Intervals are "
+            "95 % over repeats. Repeats of one allocation do not include differences between allocations: other "
+            "nodes, other neighbours, another day."
         )
-        if any(_has_efficiency_interval(point) and point["rounds"] is not None for point in points):
-            yield "Speedup and efficiency are estimated within rounds of repeats."
     elif not has_intervals and any(_is_measured(point) for point in points):
-        yield "There are no intervals: they need at least two ok repeats of a size and of its baseline."
+        yield "There are no intervals: they need at least three ok repeats of a size and of its baseline."
     yield from outside_rounds(points)
-    yield from slow_runs(points)
+    yield from rounded_times(points, name)
+    yield from slow_runs(points, name)
     if wider := wider_than_asked(points):
         yield wider
     yield from _of_gloo(session)
@@ -62,41 +65,80 @@ def workers_of_baselines(points: Sequence[Row]) -> Iterator[str]:
         yield f"A baseline of {counts} workers has a speedup of {counts}: no smaller size could be its baseline."
 
 
+def rounded_times(points: Iterable[Row], name: Callable[[str], str] = str) -> Iterator[str]:
+    """A sentence if the times of an imported file are rounded by 0.1 % or more."""
+    rounded = [point for point in points if (point["resolution"] or 0) >= 0.002]
+    if rounded:
+        worst = max(rounded, key=lambda point: point["resolution"])
+        yield (
+            f"The file's times are rounded, those of {name(worst['case_name'])} {worst['placement']} by up to "
+            f"{100 * worst['resolution'] / 2:.2g} %. Intervals contain that, and more repeats do not narrow it."
+        )
+
+
 def outside_rounds(points: Sequence[Row]) -> Iterator[str]:
     """A sentence if an interval of a ratio could not be estimated within rounds."""
     outside = [point for point in points if _has_efficiency_interval(point) and point["rounds"] is None]
     if outside:
         sizes = "1 size is" if len(outside) == 1 else f"{len(outside):,} sizes are"
         yield (
-            f"{sizes} compared by means of repeats, because too few rounds have a run of both that counts: the "
+            f"{sizes} compared by means of repeats, because fewer than three rounds have an ok run of both: the "
             "interval of the speedup includes differences between rounds."
         )
 
 
-def slow_runs(points: Sequence[Row]) -> Iterator[str]:
-    """A sentence on how many runs were slow, and which figures include them, if a size has three ok runs."""
-    tested = [
-        point
-        for point in points
-        if point["slow_share"] is not None and point["repeats"] + point["slow_repeats"] > 2
-    ]
-    runs = sum(point["repeats"] + point["slow_repeats"] for point in tested)
-    slow = sum(point["slow_repeats"] for point in tested)
-    compared = [point for point in tested if point["speedup_lo"] is not None and not point["is_baseline"]]
-    has_expected = any(point["expected_speedup"] is not None for point in points)
-    expected = "; expected figures are those of the long run, slow runs included" if has_expected else ""
-    if slow:
+def slow_runs(points: Iterable[Row], name: Callable[[str], str] = str) -> Iterator[str]:
+    """A sentence on the sizes of which a run took over 1.2 times the median run, if there are any."""
+    found = [point for point in points if point["slow_runs"] and not point["oversubscribed"]]
+    if not found:
+        return
+    worst = max(found, key=lambda point: (point["slow_runs"] / point["repeats"], point["repeats"]))
+    low, high = share_interval(worst["slow_runs"], worst["repeats"])
+    more = len(found) - 1
+    others = f"; of {counted(more, 'other sizes')} some runs did, too" if more else ""
+    size = f"{name(worst['case_name'])} {worst['placement']}"
+    yield (
+        f"{worst['slow_runs']:,} of {worst['repeats']:,} runs of {size} took over "
+        f"1.2 times the median run [{100 * low:.0f} to {100 * high:.0f} %]{others}. A mean over many runs is slower "
+        "than the median run."
+    )
+
+
+def share_interval(count: int, of: int) -> tuple[float, float]:
+    """The 95 % interval of a probability, where the event happened `count` times in `of` (Clopper and Pearson 1934)."""
+    from scipy.special import betaincinv
+
+    low = 0.0 if count == 0 else float(betaincinv(count, of - count + 1, 0.025))
+    high = 1.0 if count == of else float(betaincinv(count + 1, of - count, 0.975))
+    return low, high
+
+
+def ranges_of_rounds(points: Iterable[Row]) -> Iterator[str]:
+    """A sentence on the ranges that replace intervals, if there are any."""
+    if any(point["speedup_min"] is not None and not point["is_baseline"] for point in points):
+        yield "In parentheses: the range of the rounds, which are too few for an interval."
+
+
+MEDIAN_OF_ROUNDS = "median of the rounds' ratios"
+
+
+def of_rounds(points: Sequence[Row]) -> Iterator[str]:
+    """A sentence on speedups that are not the quotient of the throughputs that the table shows."""
+    apart = [point for point in points if point["rounds"] is not None and _is_no_quotient(point)]
+    if apart:
         yield (
-            f"{slow:,} of {runs:,} runs {'was' if slow == 1 else 'were'} slow, by 20 % or more. Typical figures leave "
-            f"{'it' if slow == 1 else 'them'} out{expected}."
+            f"Speedup is the {MEDIAN_OF_ROUNDS}: for {counted(len(apart), 'sizes')} it is not the quotient of both "
+            "throughputs."
         )
-    elif compared and not any(map(verdicts.is_too_noisy, compared)):
-        largest = max(tested, key=lambda point: point["world_size"])
-        most = f"{100 * min(largest['slow_share_hi'], 0.99):.2g} %"
-        yield (
-            f"Figures are typical: none of {runs:,} runs was slow, by 20 % or more. Probably at most "
-            f"{most} of runs on {counted(largest['world_size'], 'ranks')} are slow."
-        )
+
+
+def _is_no_quotient(point: Row) -> bool:
+    """Whether the speedup differs from the quotient of both throughputs in the digits that are shown."""
+    quotient = point["baseline_workers"] * point["throughput"] / point["baseline_throughput"]
+    if math.isclose(point["speedup"], quotient, rel_tol=1e-9):
+        return False
+    shown, _ = numbers.estimate(point["speedup"], point["speedup_lo"], point["speedup_hi"])
+    return shown != numbers.shown(quotient, len(shown.partition(".")[2]))
 
 
 def busy(findings: Sequence[Row]) -> str:
@@ -171,9 +213,9 @@ def _limits() -> str:
     said = [f"{first.format('above')} efficiency", *(other.format("from") for other in others)]
     return (
         f"Verdicts: {', '.join(said)}, poor below; {verdicts.UNDECIDED} if the interval spans "
-        f"more than two of these; retrograde if throughput is lower than at the next smaller "
-        f"number of workers by more than repeats vary; {verdicts.DIFFERENT_TRAINING} if the losses differ by more than "
-        "rounding explains."
+        f"more than two of these or repeats are too few for one; retrograde if throughput is lower than at the next "
+        f"smaller number of workers by more than repeats vary; {verdicts.DIFFERENT_TRAINING} if the losses differ by "
+        "more than rounding explains."
     )
 
 
@@ -181,12 +223,10 @@ def still_too_wide(points: Sequence[Row]) -> Iterator[str]:
     """A line for each case and size whose interval of throughput or efficiency is wider than the suite requests."""
     for key, quantity, column in _STOPPING:
         for point in _wider(points, key, column):
-            more = point[f"repeats_needed_{key}"]
-            would = "more than 1,000 more needed" if more is None else f"about {more:,} more needed"
             known = quantity if point[quantity] is not None else column
             yield (
                 f"{point['case_name']} {point['placement']}: {known} within ±{_percent(_width(point, column))} after "
-                f"{point['repeats']} repeats, but the suite requests ±{_percent(point[key])}: {would}"
+                f"{point['repeats']} repeats, but the suite requests ±{_percent(point[key])}"
             )
 
 
@@ -220,7 +260,7 @@ def _wider(points: Sequence[Row], key: str, column: str) -> list[Row]:
     return [
         point
         for point in points
-        if _is_asked(point, key) and point[f"{column}_hi"] is not None and point[f"repeats_needed_{key}"] != 0
+        if _is_asked(point, key) and point[f"{column}_hi"] is not None and _width(point, column) > point[key]
     ]
 
 

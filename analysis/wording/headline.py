@@ -157,27 +157,34 @@ def _of_one(point: Row, every: Sequence[Row], name: Callable[[str], str]) -> str
         word = "faster" if kind == FASTER else "slower"
         return f"{case} is {word} than {base}, {verdicts.TOO_NOISY} how much."
     said = f"{case} is {_times(point)} times as fast as {base}"
-    if kind == NO_GAIN and point["speedup_lo"] is not None:
+    if point["speedup_lo"] is not None and (kind == NO_GAIN or point["verdict"] == verdicts.UNDECIDED):
         times, interval = estimate(*_ratios(point))
-        said = f"No gain shown: {case} is {times} times {interval} as fast as {base}"
+        said = f"{case} is {times} times {interval} as fast as {base}"
+        said = f"No gain shown: {said}" if kind == NO_GAIN else said
     if point["efficiency"] is not None:
-        percent = estimate(100 * point["efficiency"], *_percents(point))[0]
+        percent = verdicts.efficiency_estimate(100 * point["efficiency"], *_percents(point))[0]
         said += f", at {percent} % efficiency"
     said += _unsure([point], every)
     if point["efficiency"] is None:
-        said += _why_no_efficiency(point, name)
+        said += _why_no_efficiency(point, every, name)
     if kind == OVERSUBSCRIBED:
         return f"{said}; no verdict, because ranks had to share slots or cores."
     is_open = point["speedup_lo"] is None or verdicts.is_between(point) or not point["verdict"]
     return f"{said}." if is_open else f"{said}: {point['verdict']}."
 
 
-def _why_no_efficiency(point: Row, name: Callable[[str], str]) -> str:
+def _why_no_efficiency(point: Row, every: Sequence[Row], name: Callable[[str], str]) -> str:
     """The first thing besides the number of workers in which the row differs from its baseline, or what a command did
     not say; empty if settings are compared."""
+    baseline = next(
+        row
+        for row in every
+        if row["case_name"] == point["baseline_case"]
+        and all(row[key] == point[f"baseline_{key}"] for key in ("nodes", "ranks_per_node", "threads"))
+    )
     batch = "global_batch" if point["scaling_mode"] == "strong" else "batch_per_rank"
     for key in ("device_type", "precision", "workload", batch):
-        here, there = point[key], point[f"baseline_{key}"]
+        here, there = point[key], baseline[key]
         if here is not None and there is not None and here != there:
             if key == batch:
                 return f"; a {batch.replace('_', ' ')} of {here:,} against {there:,}, so without efficiency"
@@ -195,7 +202,7 @@ def _unsure(points: Sequence[Row], every: Sequence[Row]) -> str:
     if all(point["is_published"] for point in points):
         return "; one published figure each"
     compared = [*points, *(point for point in every if point["is_baseline"])]
-    once = all(point["repeats"] + point["slow_repeats"] == 1 for point in compared)
+    once = all(point["repeats"] == 1 for point in compared)
     return "; one repeat each" if once else "; how sure is not known"
 
 

@@ -7,6 +7,7 @@ read 0.9 and 40 %. The interval shows how uncertain a number is; it ends at the 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 SIGNIFICANT_DIGITS = 3
 """Digits of every number; a larger whole number keeps all its digits."""
@@ -21,11 +22,16 @@ TOO_WIDE = "too noisy"
 
 
 def telling_estimate(
-    value: float, low: float | None, high: float | None, *, apart_from: float | None = None
+    value: float,
+    low: float | None,
+    high: float | None,
+    *,
+    apart_from: float | None = None,
+    kind: Callable[[float], object] | None = None,
 ) -> tuple[str, str]:
     """`estimate` of a speedup, a throughput or another quantity above 0, with `too noisy` in place of an interval that
     tells nothing."""
-    number, interval = estimate(value, low, high, apart_from=apart_from)
+    number, interval = estimate(value, low, high, apart_from=apart_from, kind=kind)
     return number, TOO_WIDE if is_too_wide(low, high) else interval
 
 
@@ -40,13 +46,16 @@ def estimate(
     high: float | None,
     *,
     apart_from: float | None = None,
+    kind: Callable[[float], object] | None = None,
     digits: int = SIGNIFICANT_DIGITS,
 ) -> tuple[str, str]:
     """A value and its interval: `1.51` and `[1.44, 1.57]`, the latter empty without an interval. An
-    interval that excludes `apart_from` is written so that it shows: it must not read as if it ended there.
-    `digits`: significant ones, if that keeps value and interval apart."""
+    interval that excludes `apart_from` is written so that it shows: it must not read as if it ended there. Nor does a
+    number read as one of another `kind`, such as a verdict. `digits`: significant ones, if that keeps all apart."""
     decimals = max(_place(value, digits), 0)
     if low is None or high is None:
+        while decimals < _place(value, _MOST_DIGITS) and _misreads((value,), kind, decimals):
+            decimals += 1
         return shown(value, decimals), ""
     if value == low == 0 < high:  # at a bound: only the upper end has digits
         return "0", f"[0, {shown(high, decimals_of(high))}]"
@@ -56,7 +65,9 @@ def estimate(
     if apart_from is not None and low <= apart_from <= high:
         apart_from = None
     while decimals < _place(value, _MOST_DIGITS) and (
-        (low < high and _touches(value, low, high, decimals)) or _hides(numbers, apart_from, decimals)
+        (low < high and _touches(value, low, high, decimals))
+        or _hides(numbers, apart_from, decimals)
+        or _misreads(numbers, kind, decimals)
     ):
         decimals += 1
     return shown(value, decimals), f"[{_beside(low, decimals)}, {_beside(high, decimals)}]"
@@ -70,6 +81,11 @@ def _touches(value: float, low: float, high: float, decimals: int) -> bool:
 def _hides(numbers: tuple[float, ...], apart_from: float | None, decimals: int) -> bool:
     """Whether a number that differs from `apart_from` reads like it."""
     return any(number != apart_from == round(number, decimals) for number in numbers)
+
+
+def _misreads(numbers: tuple[float, ...], kind: Callable[[float], object] | None, decimals: int) -> bool:
+    """Whether a number reads like one of another kind."""
+    return kind is not None and any(kind(number) != kind(round(number, decimals)) for number in numbers)
 
 
 def spread(mean: float, deviation: float | None) -> tuple[str, str]:

@@ -17,7 +17,11 @@ DIFFERENT_TRAINING = "different training"
 INDEPENDENT_COPIES = "independent copies"
 """Verdict where the ranks of a command combine no gradients, so that there is neither speedup nor efficiency."""
 UNDECIDED = "undecided"
-"""Verdict if the interval of the efficiency spans more than two verdicts."""
+"""Verdict if the interval of the efficiency spans more than two verdicts, or if repeats are too few for an interval."""
+ONE_REPEAT = "one repeat"
+"""Verdict if the size or its baseline has one ok repeat."""
+PUBLISHED = "published, one figure"
+"""Verdict on a published figure."""
 
 Tone = Literal["", "good", "fair", "bad"]
 _TONES: dict[str, Tone] = {
@@ -43,6 +47,25 @@ def limits() -> dict[str, float]:
 def names() -> tuple[str, ...]:
     """The verdicts from the worst to the best."""
     return ("poor", *reversed(limits()))
+
+
+def of_percent(efficiency: float) -> str:
+    """The verdict on an efficiency in percent, as verdict_of gives it."""
+    share = round(efficiency / 100, 9)
+    reached = (
+        name
+        for name, least in limits().items()
+        if share >= least and (name != "superlinear" or share > least)
+    )
+    return next(reached, "poor")
+
+
+def efficiency_estimate(
+    percent: float, low: float | None, high: float | None, *, apart_from: float | None = None
+) -> tuple[str, str]:
+    """`telling_estimate` of an efficiency, with the digits that its verdict needs: `89.96`, not `90.0`, if it is
+    good."""
+    return numbers.telling_estimate(percent, low, high, apart_from=apart_from, kind=of_percent)
 
 
 def is_open(point: Row) -> bool:

@@ -20,7 +20,7 @@ OTHER_MACHINE_EXIT_CODE = 4
     type=PERCENT,
     default="2%",
     show_default=True,
-    help="The verdict is `same` if the interval is within 1 ± this margin.",
+    help="The verdict is `same` if two one-sided tests show that the ratio is within 1 ± this margin.",
 )
 @click.option(
     "--max-regression",

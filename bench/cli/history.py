@@ -23,7 +23,8 @@ from bench.cli._options import format_option, results_option
 @results_option
 def command(suite: str | None, only_regressions: bool, last: int, form: str, results: str | None) -> None:
     """Print each case and placement of SUITE, by default the newest session's suite, over its sessions: throughput, its
-    ratio to the previous session with the same settings on the same device model, and what changed since then.
+    ratio to the previous session with the same settings on the same device model, and what changed since then. A
+    regression is slower than the level of earlier sessions. A change that all cases share is one row.
 
     The exit code is 0 even if there are regressions; use `bench compare A B` to gate a merge request."""
     from analysis import history

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from bench.measure.profile.profiled_step import first_problem
+from bench.records.run_outcome import work_of_ranks
 from bench.records.run_spec import RunSpec
 
 _LEAST_BYTES = 64
@@ -33,10 +34,12 @@ def of_run(spec: RunSpec, commands: Commands) -> dict[str, Any]:
     """Fields of the run's outcome."""
     ranks = list(commands.values())
     first = ranks[0]
-    totals = {
-        name: sum(facts["counts"][name] / max(1, facts["counts"]["steps"]) for facts in ranks)
+    in_order = [commands[rank] for rank in sorted(commands, key=int)]
+    work = {
+        name: [facts["counts"][name] / max(1, facts["counts"]["steps"]) for facts in in_order]
         for name in ("examples", "tokens")
     }
+    totals = {name: sum(of_ranks) for name, of_ranks in work.items()}
     digests = [facts["digest"] for facts in ranks]
     known = all(digest is not None for digest in digests)
     return {
@@ -44,6 +47,7 @@ def of_run(spec: RunSpec, commands: Commands) -> dict[str, Any]:
         "tokens_per_example": totals["tokens"] / totals["examples"]
         if totals["tokens"] and totals["examples"]
         else None,
+        "work_of_ranks": work_of_ranks(**work) if len(ranks) == spec.world_size else None,
         "same_batch": len(set(digests)) == 1
         if known and len(ranks) > 1 and not _pass_messages(ranks)
         else None,

@@ -88,11 +88,19 @@ def plan(
         growing = [planner for planner in planners if repeat < planned[planner.case.name].fewest]
         listed = [run for planner in growing for run in planner.runs(repeat)]
         drawn = in_round(repeat, listed, run_order)
-        if repeat == min(repeats, _UNALIKE_ROUNDS) - 1 and run_order == "random":
+        if repeat == 1 and run_order == "random":
+            drawn = _reverse(listed, rounds[0])
+        elif repeat == _UNALIKE_ROUNDS - 1 and run_order == "random":
             draws = (in_round(repeat, listed, run_order, draw) for draw in range(_MOST_DRAWS))
             drawn = next((draw for draw in draws if not _keeps_a_position([*rounds, draw])), drawn)
         rounds.append(drawn)
     return tuple(run for drawn in rounds for run in drawn)
+
+
+def _reverse(listed: list[PlannedRun], first: list[PlannedRun]) -> list[PlannedRun]:
+    """The second round, in the reverse order of the first: a steady drift then adds the same to all sizes in both."""
+    places = {size_of(run): run.spec.position or 0 for run in first}
+    return _placed(1, listed, sorted(listed, key=lambda run: -places[size_of(run)]))
 
 
 _UNALIKE_ROUNDS = 3
@@ -119,7 +127,11 @@ def in_round(number: int, runs: Iterable[PlannedRun], run_order: RunOrder, draw:
         return sha256(f"{run.spec.session_id} {number} {draw} {run.spec.run_id}".encode()).digest()
 
     listed = list(runs)
-    ordered = sorted(listed, key=drawn) if run_order == "random" else listed
+    return _placed(number, listed, sorted(listed, key=drawn) if run_order == "random" else listed)
+
+
+def _placed(number: int, listed: list[PlannedRun], ordered: list[PlannedRun]) -> list[PlannedRun]:
+    """The listed runs, each with the round's number and its position among the ordered ones."""
     position = {run.spec.run_id: index for index, run in enumerate(ordered)}
     return [
         replace(run, spec=replace(run.spec, round=number, position=position[run.spec.run_id]))

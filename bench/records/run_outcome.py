@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from bench.records.vocabulary import Positive, Seconds, Size, Status, UtcTime, Whole
+
+
+def work_of_ranks(*, tokens: Sequence[float], examples: Sequence[float]) -> str | None:
+    """RunOutcome.work_of_ranks, from each rank's mean over the measured steps; zeros were not counted."""
+    for unit, per_step in (("tokens", tokens), ("examples", examples)):
+        if len(per_step) > 1 and all(per_step):
+            return json.dumps({"unit": unit, "per_step": list(per_step)})
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +52,9 @@ class RunOutcome:
     """The workload's name for its score of validation; null: accuracy."""
     same_batch: bool | None = None
     """Whether all ranks had the same first batch; null for one rank, or one group of ranks that shares its batch."""
+    work_of_ranks: str | None = None
+    """Tokens of each rank in a mean measured step, or its examples, as JSON with `unit` and `per_step`; null if neither
+    is counted, and for one rank."""
     ranks_train: Literal["one model", "independent copies"] | None = None
     """Whether the ranks of a command combine their gradients; null for one rank, other workloads, and if unknown."""
     recorded_by: str | None = None

@@ -1,7 +1,6 @@
-"""Student's t, two-sided, for nodes that decide without SciPy or DuckDB whether to repeat, and for scaling laws.
+"""Student's t and the interval of a median, for nodes that decide without SciPy or DuckDB whether to repeat.
 
-The macros t_quantile and t_quantile_of_stopped in results.duckdb-schema/macros/statistics.sql are the same polynomials
-(tested)."""
+The macros of results.duckdb-schema/macros/statistics.sql are the same (tested)."""
 
 from __future__ import annotations
 
@@ -27,18 +26,40 @@ _COEFFICIENTS_OF_STOPPED = (
     0.7459096348081955,
 )  # fmt: skip
 """The same for 96.5 %."""
+_OUTSIDE = 0.035
+"""Probability that the interval of a growing session does not hold the median: with fixed repeats it would be 0.05."""
 
 
 def half_width_of_stopped(logs: Sequence[float]) -> float | None:
-    """The longer side of the interval of a mean of logarithms, as a fraction of the mean, where repeats are added until
-    it is narrow.
+    """The upper side of the interval of the middle of logarithms, as a fraction, where repeats are added until it is
+    narrow: as the macro `median_interval` has it.
 
-    Null below two values."""
-    if len(logs) < 2:
+    Null below three values."""
+    n = len(logs)
+    if n < 3:
         return None
     if min(logs) == max(logs):  # rounding must not invent a variance
         return 0.0
-    return math.expm1(t_quantile_of_stopped(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs)))
+    if n < 6:
+        return math.expm1(t_quantile_of_stopped(n - 1) * statistics.stdev(logs) / math.sqrt(n))
+    place, part = median_places(n)
+    largest = sorted(logs, reverse=True)
+    high = largest[place - 1] - part * (largest[place - 1] - largest[place])
+    return math.expm1(high - statistics.median(logs))
+
+
+def median_places(n: int) -> tuple[int, float]:
+    """Which of `n` sorted values, 6 or more, enclose the ends of the 96.5 % interval of their median: the upper end is
+    the place-th largest value, moved towards the next by the second number (Hettmansperger and Sheather 1986)."""
+
+    def outside(place: int) -> float:
+        return float(2 * sum(math.comb(n, fewer) for fewer in range(place)) / 2**n)
+
+    place = max(k for k in range(1, n // 2 + 1) if outside(k) <= _OUTSIDE)
+    if place + 1 > n / 2:
+        return place, 0.0
+    part = (_OUTSIDE - outside(place)) / (outside(place + 1) - outside(place))
+    return place, (n - place) * part / (place + (n - 2 * place) * part)
 
 
 def t_quantile(df: float) -> float:

@@ -17,7 +17,6 @@ from bench.plan.plan import baseline_of, by_size, in_round, repeats_of_cases
 from bench.records.run_spec import REPEATS_BEFORE_STOP, PlannedRun, RunSpec
 from bench.records.t_interval import half_width_of_stopped
 from bench.records.vocabulary import RunOrder
-from bench.session.slow_runs import slow_runs
 
 _Array = np.ndarray[Any, np.dtype[np.int64]]
 _COLUMNS = ("rank", "step", "start_ns", "step_ns")
@@ -34,8 +33,6 @@ class Rounds:
         """Examples/s, by run."""
         self._ok: set[str] = set()
         """Runs that are known to be ok; they stay so."""
-        self._slow: set[str] = set()
-        """Runs that do not count for typical figures."""
 
     def further(self, plan: tuple[PlannedRun, ...]) -> tuple[PlannedRun, ...]:
         """The runs of the next round, in the plan's order; empty if all intervals are narrow enough."""
@@ -44,19 +41,12 @@ class Rounds:
             runs for runs in sizes if len(runs) < repeats[runs[0].spec.case_name].most and self._are_ok(runs)
         ]
         wide = set()
-        self._slow = self._slow_runs(sizes) if growing else set()
         for runs in growing:
             if self._is_too_wide(runs) or self._is_ratio_too_wide(runs, sizes, growing):
                 wide |= {runs[0].spec.case_name, baseline_of(runs[0].spec)}
         more = [_next_repeat(runs[-1]) for runs in growing if runs[0].spec.case_name in wide]
         number = 1 + max((run.spec.round or 0 for run in plan), default=0)
         return tuple(in_round(number, more, self._run_order))
-
-    def _slow_runs(self, sizes: list[list[PlannedRun]]) -> set[str]:
-        measured = [self._measured(runs) for runs in sizes if not runs[0].spec.oversubscribed]
-        by_round = [{run.spec.round or 0: -log for run, log in of_size} for of_size in measured]
-        named = [{run.spec.round or 0: run.spec.run_id for run, _ in of_size} for of_size in measured]
-        return {named[place][number] for place, number in slow_runs(by_round)}
 
     def _is_too_wide(self, runs: list[PlannedRun]) -> bool:
         """Whether the interval of the size's throughput is wider than measure.until."""
@@ -82,8 +72,7 @@ class Rounds:
             return False
         here, there = self._logs(runs), self._logs(baseline)
         differences = [value - there[number] for number, value in here.items() if number in there]
-        is_paired = 2 * len(differences) >= max(len(here), len(there))
-        return not is_paired or _is_wider(differences, until)
+        return _is_wider(differences, until)
 
     def _baseline(self, spec: RunSpec, sizes: list[list[PlannedRun]]) -> list[PlannedRun]:
         """The runs of the baseline's smallest size with a known throughput, as `scaling` chooses it; empty if none."""
@@ -96,13 +85,9 @@ class Rounds:
         return next((runs for runs in sorted(of_case, key=order) if self._logs(runs)), [])
 
     def _logs(self, runs: list[PlannedRun]) -> dict[int | None, float]:
-        """ln(examples/s) by round, of runs that count for typical figures."""
-        return {run.spec.round: log for run, log in self._measured(runs) if run.spec.run_id not in self._slow}
-
-    def _measured(self, runs: list[PlannedRun]) -> list[tuple[PlannedRun, float]]:
-        """ln(examples/s) of each ok run whose rows are known."""
+        """ln(examples/s) by round, of each ok run whose rows are known."""
         found = ((run, self._throughput(run)) for run in runs if self._is_ok(run))
-        return [(run, math.log(value)) for run, value in found if value is not None]
+        return {run.spec.round: math.log(value) for run, value in found if value is not None}
 
     def _are_ok(self, runs: list[PlannedRun]) -> bool:
         """Whether the size may have another repeat; one that ran out of memory or failed may not."""
@@ -127,7 +112,7 @@ class Rounds:
 
 
 def _is_wider(logs: Sequence[float], until: float) -> bool:
-    """Whether the interval of their mean is wider; also if they are too few to stop, as when rows are missing."""
+    """Whether the interval of their middle is wider; also if they are too few to stop, as when rows are missing."""
     width = half_width_of_stopped(logs)
     return len(logs) < REPEATS_BEFORE_STOP or width is None or width > until
 

@@ -262,7 +262,7 @@ class Runner:
 
 _FACTS_OF_RANKS = (
     "parameters", "units", "tokens_per_example", "couples_examples", "same_batch", "dataset_size",
-    "memory_before_bytes", "examples_per_step", "metric", "profile_problem", "ranks_ended",
+    "memory_before_bytes", "examples_per_step", "work_of_ranks", "metric", "profile_problem", "ranks_ended",
 )  # fmt: skip
 """Fields of an outcome that only a rank can know."""
 

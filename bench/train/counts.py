@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from bench.records.run_outcome import work_of_ranks
 from bench.records.vocabulary import LARGEST_COUNT
 from bench.train import process_group
 
@@ -52,19 +53,27 @@ class Counts:
                 self._counted[name].append(count)
             yield batch
 
-    def outcome(self, spec: RunSpec, steps: int, device: torch.device) -> dict[str, float | None]:
-        """Means of the measured steps over all ranks: `examples_per_step`, null if the workload counts no examples, and
-        `tokens_per_example`. Every rank must call it, in the process group."""
+    def outcome(self, spec: RunSpec, steps: int, device: torch.device) -> dict[str, Any]:
+        """Means of the measured steps: `examples_per_step` over all ranks, null if the workload counts no examples,
+        `tokens_per_example`, and `work_of_ranks`. Every rank must call it, in the process group."""
         measured = steps - spec.measure.warmup
-        totals = {name: self._total(name, spec, steps, device) for name in self._methods}
+        of_ranks = {name: self._of_ranks(name, spec, steps, device) for name in self._methods}
+        # ranks that share a batch count it once
+        totals = {name: sum(counts) / spec.ranks_per_batch for name, counts in of_ranks.items()}
         per_step = totals["examples_in"] / measured if "examples_in" in totals else None
         tokens: float | None = self._tokens_per_example
         if "tokens_in" in totals:
             tokens = totals["tokens_in"] / measured / (per_step or spec.global_batch)
-        return {"examples_per_step": per_step, "tokens_per_example": tokens}
+        return {
+            "examples_per_step": per_step,
+            "tokens_per_example": tokens,
+            "work_of_ranks": work_of_ranks(
+                tokens=[count / measured for count in of_ranks.get("tokens_in", [])],
+                examples=[count / measured for count in of_ranks.get("examples_in", [])],
+            ),
+        }
 
-    def _total(self, name: str, spec: RunSpec, steps: int, device: torch.device) -> float:
-        """Over the measured steps and all ranks; ranks that share a batch count it once."""
+    def _of_ranks(self, name: str, spec: RunSpec, steps: int, device: torch.device) -> list[int]:
+        """The sum of each rank over the measured steps."""
         first, end = spec.measure.warmup * spec.train.accumulate, steps * spec.train.accumulate
-        own = sum(self._counted[name][first:end])
-        return sum(process_group.gathered(own, device)) / spec.ranks_per_batch
+        return process_group.gathered(sum(self._counted[name][first:end]), device)

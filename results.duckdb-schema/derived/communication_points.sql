@@ -6,7 +6,6 @@ WITH ok_runs AS (
     SELECT *, accumulate, config
     FROM run_summary
     JOIN (SELECT session_id, run_id, attempt, accumulate, config FROM runs) USING (session_id, run_id, attempt)
-    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     WHERE throughput IS NOT NULL AND backward_ms IS NOT NULL AND NOT oversubscribed
         AND scaling_mode <> 'none' AND axis = 'ranks' AND strategy IN ('ddp', 'fsdp', 'fsdp1')
 ),

@@ -1,6 +1,6 @@
 -- One row per session, case and placement under weak scaling over ranks (not the baseline) whose computation is known
 -- here and at the baseline in the same way: how much longer a rank computes for the same number of examples, beyond the
--- term clocks of efficiency_loss, whose term work has the cost. Slow runs (`slow_runs`) do not count, as there.
+-- term clocks of efficiency_loss, whose term work has the cost.
 WITH losses AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, known_by,
@@ -10,14 +10,18 @@ WITH losses AS (
     WHERE efficiency_loss.scaling_mode = 'weak' AND axis = 'ranks' AND NOT oversubscribed AND known_by IS NOT NULL
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, known_by
 ),
-parts AS (
+computations AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, known_by,
-        avg(computation_ms) AS computation_ms
+        list(computation_ms) FILTER (computation_ms IS NOT NULL) AS of_runs
     FROM run_parts
-    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, known_by
-    HAVING avg(computation_ms) > 0
+),
+middles AS (
+    SELECT * EXCLUDE (of_runs), median_interval(of_runs).point AS computation_ms FROM computations
+),
+parts AS (
+    SELECT * FROM middles WHERE computation_ms > 0
 ),
 batches AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, batch_per_rank FROM scaling
@@ -28,8 +32,8 @@ final AS (
         sizes.point_id,
         losses.threads, sizes.baseline_case, sizes.baseline_workers,
         losses.known_by,               -- as in run_parts, at this size; if estimated, the baseline is one rank
-        here.computation_ms,
-        base.computation_ms AS baseline_computation_ms,  -- in a rank's mean step at the baseline
+        here.computation_ms,           -- in a rank's mean step, of the median run (below six runs their mean)
+        base.computation_ms AS baseline_computation_ms,  -- the same at the baseline
         losses.clocks_ms,              -- part of computation_ms that lower clocks cost here; 0 if clocks are unknown
         -- growth: increase relative to the baseline's computation, without clocks_ms; negative: computation is shorter
         (here.computation_ms - losses.clocks_ms) / base.computation_ms - 1 AS growth

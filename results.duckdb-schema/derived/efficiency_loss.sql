@@ -2,14 +2,15 @@
 -- workers ÷ throughput seconds of all ranks together (of all threads, if these are the axis), so 1 - efficiency = (c -
 -- the baseline's c) ÷ c. If a part takes t seconds of a rank's mean step, an example costs t × workers ÷ examples per
 -- step for it. The share of a term is this cost here minus at the baseline, ÷ c, from the parts of run_parts that are
--- known on both sides in the same way. A term that is unknown is null and included in the remainder; the six terms
--- add up to 1 - efficiency. Intervals: two-sided 95 %; the repeat is the unit: Student's t on the shares of each round,
--- as scaling does, or Welch's t on the difference of costs, with c taken as exact, where rounds are incomplete; null
--- below two repeats on either side. docs/methodology/lost-efficiency.md has the formula of each term.
+-- known on both sides in the same way. A term's share is that of the median round (`median_interval`, as in scaling),
+-- or the difference of mean costs where rounds are unknown. A term that is unknown is null and included in the
+-- remainder; so is what medians do not add up to: the six terms add up to 1 - efficiency. Intervals: two-sided 95 %,
+-- null where efficiency has none; that of an estimate also contains the error of its model.
+-- docs/methodology/lost-efficiency.md has the formula of each term.
 WITH pairs AS MATERIALIZED (
     SELECT
         session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
-        placement, oversubscribed, repeats, rounds, stops_early, may_be_slow, examples_per_step,
+        placement, oversubscribed, repeats, rounds, stops_early, examples_per_step,
         baseline_case, baseline_workers, baseline_nodes, baseline_ranks_per_node, baseline_threads,
         efficiency, efficiency_lo, efficiency_hi, verdict_lo, verdict_hi, throughput_unit,
         row_number() OVER () AS pair,
@@ -34,8 +35,7 @@ candidates AS (
         sides.workers / throughput AS run_cost_s,
         sides.workers / examples_per_step / 1e3 AS cost_s_per_ms
     FROM sides
-    JOIN (FROM run_summary ANTI JOIN slow_runs USING (session_id, run_id, attempt) WHERE throughput IS NOT NULL)
-        AS typical_runs
+    JOIN (FROM run_summary WHERE throughput IS NOT NULL) AS ok_runs
         USING (session_id, case_name, nodes, ranks_per_node, threads)
     CROSS JOIN (VALUES (1, 'profiled'), (2, 'one rank'), (3, 'estimated'), (4, NULL)) AS ways(preference, way)
 ),
@@ -107,46 +107,67 @@ over_repeats AS (
     FROM with_remainder
     GROUP BY pair, term
 ),
-with_moments AS (
+with_middles AS (
     SELECT
-        pairs.*, known_by, term, shares,
+        pairs.*,
         -- as scaling decides it for the ratio
-        CASE WHEN rounds IS NOT NULL THEN mean_of(shares)
-            ELSE (mean_of(here_s) - mean_of(baseline_s)) / cost_s
-        END AS mean_share,
-        len(here_s) AS m,
-        len(baseline_s) AS n,
-        variance_of(here_s) / m / cost_s ** 2 AS a,
-        variance_of(baseline_s) / n / cost_s ** 2 AS b
-    FROM over_repeats
+        CASE
+            WHEN rounds IS NOT NULL THEN median_interval(shares, stops_early)
+            ELSE {
+                'point': (mean_of(here_s) - mean_of(baseline_s)) / cost_s,
+                'lo': (mean_of(here_s) - mean_of(baseline_s) - welch) / cost_s,
+                'hi': (mean_of(here_s) - mean_of(baseline_s) + welch) / cost_s
+            }
+        END AS middle
+    FROM (
+        SELECT
+            *,
+            CASE WHEN least(len(here_s), len(baseline_s)) > 1
+                THEN welch_half_width(here_s, baseline_s, pairs.stops_early)
+            END AS welch
+        FROM over_repeats
+        JOIN pairs USING (pair)
+    ) AS pairs
     LEFT JOIN over_rounds USING (pair, term)
-    JOIN pairs USING (pair)
-),
-estimates AS (
-    SELECT
-        *,
-        CASE WHEN rounds IS NOT NULL THEN variance_of(shares) / len(shares) ELSE a + b END AS variance,
-        CASE WHEN rounds IS NOT NULL THEN len(shares) - 1 ELSE welch_df(a, m, b, n) END AS df
-    FROM with_moments
 ),
 with_shares AS (
     SELECT
         *,
         list_position(['data', 'imbalance', 'communication', 'clocks', 'work', 'remainder'], term) AS term_order,
-        -- Means of throughputs are geometric; the remainder includes the difference that this makes.
         CASE
             WHEN term = 'remainder'
-            THEN 1 - efficiency - coalesce(sum(mean_share) FILTER (term <> 'remainder') OVER of_pair, 0)
-            ELSE mean_share
+            THEN 1 - efficiency - coalesce(sum(middle.point) FILTER (term <> 'remainder') OVER of_pair, 0)
+            ELSE middle.point
         END AS share,
-        CASE WHEN NOT may_be_slow THEN t_quantile_for(df, stops_early) * sqrt(variance) END AS half_width
-    FROM estimates
+        CASE WHEN efficiency_lo IS NOT NULL THEN share - (middle.point - middle.lo) END AS share_lo,
+        CASE WHEN efficiency_lo IS NOT NULL THEN share + (middle.hi - middle.point) END AS share_hi
+    FROM with_middles
     WINDOW of_pair AS (PARTITION BY pair)
+),
+-- In backward, an estimate cannot distinguish communication from a slower rank or slower computation: communication may
+-- be 0, and each of the others longer by all of it.
+with_model_error AS (
+    SELECT * REPLACE (
+        CASE WHEN known_by = 'estimated' AND term = 'communication' AND share_lo > 0 THEN 0 ELSE share_lo END
+            AS share_lo,
+        CASE
+            WHEN known_by = 'estimated' AND term IN ('imbalance', 'work') THEN share_hi + communication_share
+            ELSE share_hi
+        END AS share_hi
+    )
+    FROM (
+        SELECT *, greatest(max(share) FILTER (term = 'communication') OVER (PARTITION BY pair), 0)
+            AS communication_share
+        FROM with_shares
+    ) AS with_communication
 ),
 -- The order of summation is not fixed between loads, so sums may differ in the sixteenth digit, and so may the rest of
 -- a sum that is 0; + 0 turns -0.0 into 0.
 rounded AS (
-    SELECT * REPLACE (round(share, 12) + 0 AS share, round(half_width, 12) + 0 AS half_width) FROM with_shares
+    SELECT * REPLACE (
+        round(share, 12) + 0 AS share, round(share_lo, 12) + 0 AS share_lo, round(share_hi, 12) + 0 AS share_hi
+    )
+    FROM with_model_error
 ),
 final AS (
     SELECT
@@ -161,8 +182,8 @@ final AS (
         term_order,                  -- 1 to 6; time that two terms share counts for the earlier one
         term,                        -- data, imbalance, communication, clocks, work, remainder
         share,                       -- share of the rank-time at this size; negative: a gain; null: unknown
-        share - half_width AS share_lo,
-        CASE WHEN share <= 1 AND share + half_width > 1 THEN 1 ELSE share + half_width END AS share_hi,  -- at most 1
+        share_lo,
+        CASE WHEN share <= 1 AND share_hi > 1 THEN 1 ELSE share_hi END AS share_hi,  -- at most 1
         -- rank_s_per_example: rank-seconds per example beyond the baseline's; null if throughput counts no examples
         CASE WHEN throughput_unit = 'examples/s' THEN share * cost_s END AS rank_s_per_example,
         -- lost_ms: lost time in a rank's mean step; null if throughput counts no examples

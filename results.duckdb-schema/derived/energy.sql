@@ -1,7 +1,7 @@
 -- One row per session, case and placement with a throughput: energy and GPU-hours of its measured steps. Energy is the
 -- increase of the energy counters of the GPUs in use. It includes their memory, but not the rest of the machine; null
--- without such a counter. Slow runs (`slow_runs`) do not count. Per example: the geometric mean over repeats, with a
--- two-sided 95 % interval (Student's t on logarithms), null below two repeats.
+-- without such a counter. Per example: that of the median run, with a 95 % interval (`median_interval`),
+-- null below three repeats.
 WITH points AS (
     SELECT * FROM placements WHERE repeats > 0
 ),
@@ -9,7 +9,6 @@ each_run AS (
     SELECT hardware_use.*, energy_j / nullif(examples_per_step * measured_steps, 0) AS j_per_example, stops_early
     FROM hardware_use
     JOIN (SELECT session_id, run_id, attempt, stops_early FROM run_summary) AS runs USING (session_id, run_id, attempt)
-    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
 ),
 over_repeats AS (
     SELECT
@@ -18,17 +17,9 @@ over_repeats AS (
         count(j_per_example) AS energy_repeats,
         avg(energy_j) AS energy_j,
         avg(energy_j / nullif(span_s, 0)) AS power_w,
-        geometric_mean(j_per_example) AS j_per_example,
-        variance_of_log(j_per_example) AS log_variance,
-        any_value(stops_early) AS stops_early
+        median_interval(list(ln(j_per_example)), any_value(stops_early)) AS of_example
     FROM each_run
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
-),
-with_widening AS (
-    SELECT
-        *,
-        exp(mean_half_width(energy_repeats, log_variance, is_stopped_early := stops_early)) AS widening
-    FROM over_repeats
 ),
 final AS (
     SELECT
@@ -39,9 +30,9 @@ final AS (
         devices,
         energy_j,                      -- energy of the measured steps, all GPUs together; mean over repeats
         power_w,                       -- energy ÷ time of the measured steps, all GPUs together; mean over repeats
-        j_per_example,                 -- energy per example
-        j_per_example / widening AS j_per_example_lo,
-        j_per_example * widening AS j_per_example_hi,
+        exp(of_example.point) AS j_per_example,  -- energy per example
+        exp(of_example.lo) AS j_per_example_lo,
+        exp(of_example.hi) AS j_per_example_hi,
         1 / j_per_example AS examples_per_j,  -- examples per joule of the GPUs
         1 / j_per_example_hi AS examples_per_j_lo,
         1 / j_per_example_lo AS examples_per_j_hi,
@@ -51,6 +42,6 @@ final AS (
         -- gpu_hours_per_million_examples: devices × time; null on a CPU
         CASE WHEN device_type = 'cuda' THEN devices * 1e6 / throughput / 3600 END AS gpu_hours_per_million_examples
     FROM points
-    JOIN with_widening USING (session_id, case_name, nodes, ranks_per_node, threads)
+    JOIN over_repeats USING (session_id, case_name, nodes, ranks_per_node, threads)
 )
 SELECT * FROM final;

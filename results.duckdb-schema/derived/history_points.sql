@@ -19,6 +19,7 @@ final AS (
         threads, placement, device_type, device_name, oversubscribed, runs, repeats, throughput, throughput_lo,
         throughput_hi, throughput_unit, log_variance, stops_early, efficiency, efficiency_lo, efficiency_hi,
         is_baseline, step_ms, step_ms_lo, step_ms_hi,
+        median_log, median_log_variance, coalesce(odd_runs, 0) AS odd_runs,
         [
             suite, quick::VARCHAR, origin, device_type, case_name, workload, scaling_mode, strategy, axis,
             nodes::VARCHAR, ranks_per_node::VARCHAR, CASE WHEN axis = 'threads' THEN threads::VARCHAR END,
@@ -45,5 +46,6 @@ final AS (
         SELECT session_id, case_name, nodes, ranks_per_node, threads, log_variance FROM placements
     ) AS moments USING (session_id, case_name, nodes, ranks_per_node, threads)
     LEFT JOIN made USING (session_id, case_name, nodes, ranks_per_node, threads)
+    LEFT JOIN session_medians USING (session_id, case_name, nodes, ranks_per_node, threads)
 )
 SELECT * FROM final;

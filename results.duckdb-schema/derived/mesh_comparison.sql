@@ -38,15 +38,9 @@ paired AS (
     SELECT
         points.*,
         fastest.case_name AS fastest_case,
-        exp(log_ratio_of(fastest.logs, points.logs)) AS time_ratio,
-        ratio_half_width(
-            fastest.logs, points.logs, is_stopped_early := fastest.stops_early OR points.stops_early
-        ) AS half_width,
-        differences_within(fastest.logs, points.logs) AS differences,
-        CASE
-            WHEN are_enough_differences(differences, len(fastest.logs), len(points.logs)) THEN len(differences) - 1
-            ELSE least(len(fastest.logs), len(points.logs)) - 1
-        END AS df
+        log_ratio(fastest.logs, points.logs, fastest.stops_early OR points.stops_early) AS slower,
+        exp(slower['point']) AS time_ratio,
+        coalesce(slower['rounds'], least(len(fastest.logs), len(points.logs))) - 1 AS df
     FROM points
     JOIN points AS fastest
         USING (
@@ -57,10 +51,9 @@ paired AS (
 with_interval AS (
     SELECT
         *,
-        half_width * t_quantile_at(0.05 / (alternatives - 1), greatest(df, 1)) / t_quantile(greatest(df, 1))
-            AS joint_half_width,
-        time_ratio * exp(-joint_half_width) AS time_ratio_lo,
-        time_ratio * exp(joint_half_width) AS time_ratio_hi
+        t_quantile_at(0.05 / (alternatives - 1), greatest(df, 1)) / t_quantile(greatest(df, 1)) AS widening,
+        exp(slower.point - widening * (slower.point - slower.lo)) AS time_ratio_lo,
+        exp(slower.point + widening * (slower.hi - slower.point)) AS time_ratio_hi
     FROM paired
 ),
 parts AS (

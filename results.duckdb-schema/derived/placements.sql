@@ -1,18 +1,7 @@
 -- One row per session, case and placement (nodes, ranks_per_node, threads) that was run, even if no repeat is ok; its
--- throughput is then null. Throughput is the geometric mean over the ok repeats that are not slow (`slow_runs`);
--- log_variance is the variance of their ln(throughput), the basis of intervals.
-WITH summaries AS (
-    SELECT
-        * REPLACE (CASE WHEN slowdown IS NULL THEN throughput END AS throughput),
-        slowdown,
-        status = 'ok' AND slowdown IS NULL AS counts,
-        CASE WHEN counts AND step_ms > 0 THEN step_ms END AS ok_step_ms,
-        CASE WHEN counts AND elapsed_s > 0 THEN elapsed_s END AS ok_elapsed_s
-    FROM run_summary
-    LEFT JOIN (FROM slow_runs SELECT session_id, run_id, attempt, slowdown) AS slow
-        USING (session_id, run_id, attempt)
-),
-final AS (
+-- throughput is then null. Figures are those of the median run, over all ok runs (`median_interval`); intervals are 95
+-- %, null below three ok runs.
+WITH gathered AS (
     SELECT
         session_id, suite, case_name, nodes, ranks_per_node, threads,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
@@ -41,31 +30,54 @@ final AS (
         bool_or(oversubscribed) AS oversubscribed,
         string_agg(DISTINCT slurm_job_id, ' ' ORDER BY slurm_job_id) AS slurm_job_id,
         count(*) AS runs,  -- number of last attempts with any status
-        count(throughput) AS repeats,  -- number of ok runs that are not slow
-        count(slowdown) AS slow_repeats,  -- number of ok runs that are slow, and do not count here
+        count(throughput) AS repeats,  -- number of ok runs
         -- logs: {block, value} of each repeat: its round and its ln(throughput)
         coalesce(
             list({'block': round, 'value': ln(throughput)} ORDER BY round, run_id) FILTER (throughput IS NOT NULL), []
         ) AS logs,
+        CASE WHEN min(throughput) = max(throughput) THEN min(throughput) END AS only_throughput,
         variance_of_log(throughput) AS log_variance,  -- sample variance of ln(throughput); null below two repeats
-        -- throughput: examples/s over the measured steps (imports: the whole time); geometric mean over repeats
-        geometric_mean(throughput) AS throughput,
-        geometric_mean(ok_step_ms) AS step_ms,  -- geometric mean over repeats of a run's median step
-        -- step_ms_log_variance: sample variance of ln(step_ms); null if a repeat has no step_ms
-        CASE WHEN count(ok_step_ms) = count(throughput) THEN variance_of_log(ok_step_ms) END AS step_ms_log_variance,
-        avg(step_ms_mean) FILTER (counts) AS step_ms_mean,  -- mean over repeats
-        sqrt(avg(step_ms_std ** 2) FILTER (counts)) AS step_ms_std,  -- pooled over repeats
-        geometric_mean(ok_elapsed_s) AS elapsed_s,  -- geometric mean over repeats, start-up included
-        -- elapsed_s_log_variance: sample variance of ln(elapsed_s); null if a repeat has no elapsed_s
-        CASE WHEN count(ok_elapsed_s) = count(throughput) THEN variance_of_log(ok_elapsed_s) END
-            AS elapsed_s_log_variance,
+        -- resolution: distance between two values that a file's times can have ÷ the time; null: not rounded
+        exp(avg(ln(resolution)) FILTER (throughput IS NOT NULL)) AS resolution,
+        -- nullif: DuckDB 1.4 takes the logarithm before it filters
+        list(ln(nullif(step_ms, 0))) FILTER (throughput IS NOT NULL AND step_ms > 0) AS step_ms_logs,
+        list(ln(nullif(elapsed_s, 0))) FILTER (throughput IS NOT NULL AND elapsed_s > 0) AS elapsed_s_logs,
+        avg(step_ms_mean) FILTER (status = 'ok') AS step_ms_mean,  -- mean over repeats
+        sqrt(avg(step_ms_std ** 2) FILTER (status = 'ok')) AS step_ms_std,  -- pooled over repeats
         avg(tokens_per_s / throughput) AS tokens_per_example,  -- mean over ok repeats
         any_value(time_per_epoch_s * throughput) AS dataset_size,
         avg(best_val_loss) FILTER (status = 'ok') AS best_val_loss_mean,  -- mean over ok repeats of a run's best
         -- best_val_accuracy_mean: mean over ok repeats of a run's best; accuracy, or the score of metric
         avg(best_val_accuracy) FILTER (status = 'ok') AS best_val_accuracy_mean,
         any_value(metric) AS metric
-    FROM summaries
+    FROM run_summary
     GROUP BY session_id, suite, case_name, nodes, ranks_per_node, threads
+),
+with_middles AS (
+    SELECT
+        *,
+        widened(median_interval([run.value FOR run IN logs], stops_early), rounding_error(resolution)) AS of_throughput,
+        median_interval(step_ms_logs, stops_early) AS of_step,
+        median_interval(elapsed_s_logs, stops_early) AS of_run
+    FROM gathered
+),
+final AS (
+    SELECT
+        * EXCLUDE (only_throughput, step_ms_logs, elapsed_s_logs, of_throughput, of_step, of_run),
+        -- throughput: examples/s over the measured steps (imports: the whole time)
+        coalesce(only_throughput, exp(of_throughput.point)) AS throughput,
+        exp(of_throughput.lo) AS throughput_lo,
+        exp(of_throughput.hi) AS throughput_hi,
+        exp(of_step.point) AS step_ms,  -- a run's median step
+        -- step_ms_lo: null if a repeat has no step_ms
+        CASE WHEN len(step_ms_logs) = repeats THEN exp(of_step.lo) END AS step_ms_lo,
+        CASE WHEN len(step_ms_logs) = repeats THEN exp(of_step.hi) END AS step_ms_hi,
+        exp(of_run.point) AS elapsed_s,  -- start-up included
+        -- slow_runs: number of ok runs that took over 1.2 times the median run; null below three, and if the times are
+        -- rounded to a tenth or less
+        CASE WHEN repeats > 2 AND coalesce(resolution, 0) <= 0.1 THEN len([
+            run FOR run IN logs IF run.value < list_median([other.value FOR other IN logs]) - ln(1.2)
+        ]) END AS slow_runs
+    FROM with_middles
 )
 SELECT * FROM final;

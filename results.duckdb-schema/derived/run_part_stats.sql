@@ -37,8 +37,7 @@ profiled_data_of_one AS (
 profiled_ranks AS (
     SELECT
         session_id, run_id, attempt, rank,
-        avg(compute_ns) AS compute_ns_mean,
-        avg(exposed_communication_ns) AS exposed_ns_mean
+        avg(compute_ns) AS compute_ns_mean
     FROM profile
     GROUP BY session_id, run_id, attempt, rank
 ),
@@ -52,6 +51,7 @@ each_profiled_step AS (
         session_id, run_id, attempt, step,
         avg(step_ns) AS step_ns_mean,
         min(exposed_communication_ns) AS exposed_ns_least,
+        max(exposed_communication_ns) AS exposed_ns_most,
         max(compute_ns) AS compute_ns_most
     FROM profile
     GROUP BY session_id, run_id, attempt, step
@@ -62,6 +62,7 @@ profiled AS (
         count(*) AS profiled_steps,
         avg(step_ns_mean) AS profiled_step_ns_mean,
         avg(exposed_ns_least) AS exposed_ns_least,
+        avg(exposed_ns_most) AS exposed_ns_most,
         avg(compute_ns_most) AS compute_ns_most
     FROM each_profiled_step
     GROUP BY session_id, run_id, attempt
@@ -87,12 +88,13 @@ final AS (
         CASE
             WHEN world_size = 1 THEN profiled_data_of_one.data_ns_mean ELSE in_profile.data_ns_added
         END AS profiled_data_ns_added,  -- data_ns_added, for the profiled steps
-        exposed_ns_least, compute_ns_most, compute_ns_least,
+        exposed_ns_least, exposed_ns_most, compute_ns_most, compute_ns_least,
         sm_clock_mhz  -- mean clock in measured steps of the GPU with the highest; null on a CPU
         -- data_ns_added: delay of the last rank to wait that waiting for data causes, mean over measured steps
         -- profiled_steps: null without profiled steps, as all following columns except the clock
         -- profiled_step_ns_mean: a rank's own profiled step as the profiler saw it
         -- exposed_ns_least: exposed communication of the rank with the least in each profiled step, mean over steps
+        -- exposed_ns_most: the same of the rank with the most, which waits longest for others
         -- compute_ns_most: compute of the rank with the most in each profiled step, mean over steps
         -- compute_ns_least: mean compute over profiled steps of the rank that has the least
     FROM runs

@@ -27,7 +27,7 @@ measured AS (
             WHEN profiled_step_ns_mean > profiled_data_ns_added
             THEN beyond_data_ms / (profiled_step_ns_mean - profiled_data_ns_added)
         END AS ms_per_profiled_ns,
-        exposed_ns_least, compute_ns_most, compute_ns_least, sm_clock_mhz
+        exposed_ns_least, exposed_ns_most, profiled_data_ns_added, compute_ns_most, compute_ns_least, sm_clock_mhz
     FROM ok_runs
     JOIN run_part_stats USING (session_id, run_id, attempt)
 ),
@@ -61,10 +61,16 @@ with_room AS (
     FROM with_backward
 ),
 raw AS (
-    -- A rank can be slow outside operators and kernels; forward shows it if forward does not wait for others.
+    -- A rank can be slow outside operators and kernels, as in Python: the others then wait in a collective, beyond what
+    -- they wait there for its data. Forward shows it, too, if forward does not wait for others.
     SELECT
         *, 'profiled' AS known_by,
-        greatest((compute_ns_most - compute_ns_least) * ms_per_profiled_ns, forward_imbalance_ms) AS raw_imbalance_ms,
+        greatest(
+            (compute_ns_most - compute_ns_least) * ms_per_profiled_ns,
+            (exposed_ns_most - exposed_ns_least - coalesce(profiled_data_ns_added, 0)) * ms_per_profiled_ns
+                - CASE WHEN profiled_data_ns_added IS NULL THEN coalesce(data_ms, 0) ELSE 0 END,
+            forward_imbalance_ms
+        ) AS raw_imbalance_ms,
         exposed_ns_least * ms_per_profiled_ns AS raw_communication_ms,
         compute_ns_least * ms_per_profiled_ns AS raw_computation_ms
     FROM with_room
@@ -104,7 +110,7 @@ final AS (
         known_by,                    -- profiled, one rank, estimated; null: communication is unknown
         rank_step_ms_mean,           -- of a rank, mean over ranks and measured steps; the parts add up to it
         data_ms,                     -- delay that waiting for data causes to the rank that the others wait for
-        imbalance_ms,                -- computation of the rank with the most in each step, beyond computation_ms
+        imbalance_ms,                -- of the rank with the most in each step, beyond computation_ms
         communication_ms,            -- exposed, of the rank that waits least for others
         computation_ms,              -- of the rank that computes least
         -- other_ms: rest, such as Python, launches and copies; 0 if it cannot be distinguished from computation

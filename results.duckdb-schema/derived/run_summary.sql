@@ -9,6 +9,19 @@ WITH best_evals AS (
     FROM evals
     GROUP BY session_id, run_id, attempt
 ),
+-- An imported file's times are rounded: to the largest of these of which all are multiples, once or more.
+of_files AS (
+    SELECT session_id, rounded_to_s
+    FROM runs
+    CROSS JOIN (VALUES (60), (30), (10), (5), (1), (0.5), (0.1), (0.05), (0.01), (0.001)) AS steps(rounded_to_s)
+    WHERE whole_run_s > 0
+    GROUP BY session_id, rounded_to_s
+    HAVING max(abs(whole_run_s / rounded_to_s - round(whole_run_s / rounded_to_s))) < 1e-5
+        AND min(round(whole_run_s / rounded_to_s)) >= 1
+),
+roundings AS (
+    SELECT session_id, max(rounded_to_s)::DOUBLE AS rounded_to_s FROM of_files GROUP BY session_id
+),
 throughputs AS (
     SELECT
         *,
@@ -20,6 +33,7 @@ throughputs AS (
     FROM last_attempts()
     LEFT JOIN run_stats USING (session_id, run_id, attempt)
     LEFT JOIN best_evals USING (session_id, run_id, attempt)
+    LEFT JOIN roundings USING (session_id)
     WHERE probe IS NOT TRUE
 ),
 final AS (
@@ -85,6 +99,8 @@ final AS (
         optimizer_ns_mean / 1e6 AS optimizer_ms,  -- clipping, optimizer, schedule, scaler, zero_grad
         -- data_share: share of the data phase in the four phases
         data_ns_mean / (data_ns_mean + forward_ns_mean + backward_ns_mean + optimizer_ns_mean) AS data_share,
+        -- resolution: what an imported file rounds its times to ÷ the time; null: not rounded
+        rounded_to_s / whole_run_s AS resolution,
         span_ns / 1e9 AS span_s,                               -- duration of the measured steps
         compile_s, measured_recompiles,
         setup_s,

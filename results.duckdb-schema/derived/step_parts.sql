@@ -1,6 +1,6 @@
 -- One row per session, case and placement with measured steps: a rank's mean step, split as in run_parts; means over ok
--- repeats that are not slow (`slow_runs`), as in efficiency_loss. The parts add up to rank_step_ms_mean. All repeats
--- use the same way of knowing, the most reliable that each of them has: profiled, else one rank, else estimated.
+-- repeats. The parts add up to rank_step_ms_mean. All repeats use the same way of knowing, the most reliable that each
+-- of them has: profiled, else one rank, else estimated.
 WITH points AS MATERIALIZED (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, known_by,
@@ -13,7 +13,6 @@ WITH points AS MATERIALIZED (
         avg(computation_ms) AS computation_ms,
         avg(other_ms) AS other_ms
     FROM run_parts
-    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, known_by
 ),
 chosen AS (
@@ -28,7 +27,7 @@ final AS (
         session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         placement, oversubscribed,
-        chosen.repeats,              -- ok runs with measured steps, without slow ones
+        chosen.repeats,              -- ok runs with measured steps
         known_by,                    -- as in run_parts; null: communication, and all that depends on it, is unknown
         chosen.rank_step_ms_mean,    -- of a rank, mean over ranks and measured steps; the parts add up to it
         data_ms,                     -- delay that waiting for data causes to the rank that the others wait for

@@ -25,6 +25,21 @@ each_rank AS (
     FROM summaries
     JOIN run_rank_stats USING (session_id, run_id, attempt)
 ),
+-- Tokens or examples, if they were counted; of two middle ranks the one with fewer.
+works AS (
+    SELECT
+        session_id, run_id, attempt, work_unit,
+        unnest(range(len(works))) AS rank,
+        unnest(works) AS work,
+        list_sort(works)[(len(works) + 1) // 2] AS median_work
+    FROM (
+        SELECT
+            session_id, run_id, attempt, work_of_ranks ->> '$.unit' AS work_unit,
+            try_cast(work_of_ranks -> '$.per_step' AS DOUBLE[]) AS works
+        FROM runs
+        WHERE work_of_ranks IS NOT NULL
+    ) AS counted
+),
 medians AS (
     SELECT
         session_id, run_id, attempt,
@@ -45,12 +60,18 @@ over_repeats AS (
         var_samp(before_wait_ms - median_before_wait_ms) / count(before_wait_ms) AS excess_variance,
         avg(CASE WHEN before_wait_ms IS NOT NULL THEN data_ms - median_data_ms END) AS data_excess_ms,
         avg(forward_spread_ms) AS forward_spread_ms,
+        any_value(work_unit) AS work_unit,
+        CASE WHEN count(work) = count(*) THEN avg(work) END AS work,
+        CASE WHEN count(work) = count(*) THEN avg(median_work) END AS median_work,
         avg(times_last_share) AS times_slowest_share,
         avg(max_minus_median_ns_mean) / 1e6 AS max_minus_median_ms
     FROM each_rank
     JOIN medians USING (session_id, run_id, attempt)
     JOIN each_run USING (session_id, run_id, attempt)
-    GROUP BY ALL
+    LEFT JOIN works USING (session_id, run_id, attempt, rank)
+    GROUP BY
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        placement, oversubscribed, rank, node
 ),
 quantiles AS (
     SELECT repeats, t_quantile(repeats - 1) AS t FROM (SELECT DISTINCT repeats FROM over_repeats) AS counts
@@ -58,7 +79,7 @@ quantiles AS (
 -- Imbalance is the time that the slowest rank computes longer, in forward and in backward, where the others' wait hides
 -- its excess. The rank's part of it is as large as its part of the spread in forward.
 imbalances AS (
-    SELECT session_id, case_name, nodes, ranks_per_node, threads, imbalance_ms FROM step_parts
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, imbalance_ms, known_by FROM step_parts
 ),
 judged AS (
     SELECT
@@ -96,9 +117,16 @@ final AS (
         excess_ms / step_ms_mean AS excess_of_step,  -- fraction of the mean step
         -- cost: share of the mean step that others wait for it, in backward too if imbalance is known (step_parts)
         waited_ms / step_ms_mean AS cost,
+        -- is_estimated: whether backward's part of cost was estimated
+        strategy = 'ddp' AND known_by IS NOT DISTINCT FROM 'estimated' AS is_estimated,
         times_slowest_share,           -- share of measured steps in which the rank was the last to wait
         1 / world_size AS expected_share,  -- times_slowest_share if all ranks were alike
         max_minus_median_ms,           -- of the placement: slowest minus median rank of a step, mean over steps
+        work_unit,                     -- what work counts: tokens, examples; null: neither was counted
+        work,                          -- tokens or examples of the rank in a mean measured step
+        median_work,                   -- those of the median rank
+        -- has_more_work: whether more work explains at least half of its excess; null if work was not counted
+        work / median_work - 1 >= 0.5 * (ratio - 1) AS has_more_work,
         is_straggler,                  -- null below two ok repeats, and if ranks shared slots
         -- node_excess_ms: mean over the node's ranks
         avg(excess_ms) OVER of_node AS node_excess_ms,

@@ -1,7 +1,7 @@
 -- One row per session, placement and pair of cases that differ only in strategy, with DDP as the reference: workload,
 -- data, training settings, device, scaling and batch are the same. If several such cases use DDP, e.g. with different
 -- options, the suite's first is the reference. Columns: whether each fits, how much more time the other takes (by
--- `ratio_half_width`), how much memory it saves, and the resulting recommendation. Equally fast: the whole interval is
+-- `log_ratio`), how much memory it saves, and the resulting recommendation. Equally fast: the whole interval is
 -- within 5 %; then memory decides, on CUDA, if it differs by 10 % or more.
 WITH settings AS (
     SELECT
@@ -53,10 +53,10 @@ paired AS (
         reference.oom_runs AS reference_oom_runs,
         reference.peak_memory_bytes AS reference_peak_memory_bytes,
         points.oversubscribed OR reference.oversubscribed AS shared_slots,
-        exp(log_ratio_of(reference.logs, points.logs)) AS time_ratio,
-        ratio_half_width(
-            reference.logs, points.logs, is_stopped_early := reference.stops_early OR points.stops_early
-        ) AS half_width,
+        widened(
+            log_ratio(reference.logs, points.logs, reference.stops_early OR points.stops_early),
+            rounding_error(reference.resolution) + rounding_error(points.resolution)
+        ) AS slower,
         -- A run that ran out of memory shows how far it got, not how much it needs.
         if(points.oom_runs = 0 AND reference.oom_runs = 0, points.peak_memory_bytes / reference.peak_memory_bytes, NULL)
             AS memory_ratio
@@ -71,8 +71,9 @@ paired AS (
 with_interval AS (
     SELECT
         *,
-        time_ratio * exp(-half_width) AS time_ratio_lo,
-        time_ratio * exp(half_width) AS time_ratio_hi,
+        exp(slower.point) AS time_ratio,
+        exp(slower.lo) AS time_ratio_lo,
+        exp(slower.hi) AS time_ratio_hi,
         CASE WHEN oom_runs > 0 THEN false WHEN repeats > 0 THEN true END AS fits,
         CASE WHEN reference_oom_runs > 0 THEN false WHEN reference_repeats > 0 THEN true END AS reference_fits
     FROM paired
@@ -133,8 +134,8 @@ final AS (
         reference_strategy,            -- ddp
         reference_case,                -- case of the reference
         strategy, case_name,
-        reference_repeats,             -- ok runs of the reference that are not slow
-        repeats,                       -- ok runs of the other case that are not slow
+        reference_repeats,             -- ok runs of the reference
+        repeats,                       -- ok runs of the other case
         reference_fits,                -- whether none of its runs ran out of memory; null if none is ok either
         fits,                          -- the same for the other case
         -- time_ratio: step time divided by the reference's; above 1 the other is slower
@@ -151,7 +152,7 @@ final AS (
             WHEN reference_fits = false AND fits THEN reference_oom
             WHEN reference_repeats = 0 THEN reference_strategy || ' has no ok run'
             WHEN repeats = 0 THEN strategy || ' has no ok run'
-            WHEN time_ratio_lo IS NULL THEN 'an interval needs two ok repeats a side'
+            WHEN time_ratio_lo IS NULL THEN 'an interval needs three ok repeats'
             WHEN is_as_fast AND recommendation <> 'either' THEN less_memory
             WHEN is_as_fast AND judged_memory_ratio > 0 THEN 'as fast within 5 %, with as much memory within 10 %'
             WHEN is_as_fast THEN 'as fast within 5 %'

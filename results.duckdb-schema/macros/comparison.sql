@@ -1,7 +1,8 @@
--- One row per case and placement that both sides ran: throughput of the candidate divided by that of the baseline, with
--- its interval and verdict. A side is a session id or a list of ids. Verdict: `faster` or `slower` if the interval
--- excludes 1, `same` if it lies within 1 ± margin, else `inconclusive`; null if a side has no ok repeat or was
--- oversubscribed. Cases match by name, workload, scaling, strategy and axis.
+-- One row per case and placement that both sides ran: throughput of the candidate divided by that of the baseline,
+-- with its interval and verdict. A side is a session id or a list of ids. Cases match by name, workload, scaling,
+-- strategy and axis. Verdict: `faster` or `slower` if the interval excludes 1, also after Holm's correction over all
+-- rows; `same` if two one-sided tests at 5 % show that the ratio is within 1 ± margin; `not excluded` if only the
+-- uncorrected interval excludes 1; else `inconclusive`; null if a side has no ok repeat or was oversubscribed.
 CREATE OR REPLACE MACRO compare(baseline_session, candidate_session, margin := 0.02, max_regression := 0.05) AS TABLE
 FROM compare_sides(
     baseline_session, NULL::VARCHAR, candidate_session, NULL::VARCHAR,
@@ -20,20 +21,34 @@ FROM compare_sides(
 -- One row per case and placement that both sides ran: throughput of the candidate divided by that of the baseline. A
 -- side is a session or a list of sessions, limited to one case unless that is null. Call `compare` or `compare_cases`
 -- instead; this macro does their arithmetic. Cases match by name, workload, scaling, strategy and axis; two cases given
--- by name match by workload and axis; all need the same unit of throughput. Unit: the session if both sides have two or
--- more with an ok repeat, else the repeat. Interval: two-sided 95 %, null below two units on either side: Student's t
--- on the differences of ln(throughput) within rounds (of two cases of a session) or sessions (of two cases of several),
--- or Welch's t on the difference of means where the sides have no such blocks in common; `blocks` is then null.
+-- by name match by workload and axis; all need the same unit of throughput. If both sides name the same case, the rows
+-- of the other cases are not returned, but count in Holm's correction. Unit: the session if both sides have two or more
+-- with an ok repeat, else the repeat. Interval: two-sided 95 %, null below two units on either side: Student's t on the
+-- differences of ln(throughput) within rounds (of two cases of a session) or sessions (of two cases of several), or
+-- Welch's t on the difference of means where the sides have no such blocks in common; `blocks` is then null. Rounded
+-- times of a file widen it.
 CREATE OR REPLACE MACRO compare_sides(
     baseline_session, only_baseline_case, candidate_session, only_candidate_case, margin := 0.02, max_regression := 0.05
 ) AS TABLE
 WITH baselines AS (
-    SELECT *, CASE WHEN only_baseline_case IS NULL THEN [case_name, scaling_mode, strategy] END AS kind
-    FROM compare_side(baseline_session, only_baseline_case)
+    SELECT
+        *,
+        CASE
+            WHEN case_name IS DISTINCT FROM only_baseline_case THEN [case_name, scaling_mode, strategy]
+        END AS kind
+    FROM compare_side(
+        baseline_session, CASE WHEN only_baseline_case <> only_candidate_case THEN only_baseline_case END
+    )
 ),
 candidates AS (
-    SELECT *, CASE WHEN only_candidate_case IS NULL THEN [case_name, scaling_mode, strategy] END AS kind
-    FROM compare_side(candidate_session, only_candidate_case)
+    SELECT
+        *,
+        CASE
+            WHEN case_name IS DISTINCT FROM only_candidate_case THEN [case_name, scaling_mode, strategy]
+        END AS kind
+    FROM compare_side(
+        candidate_session, CASE WHEN only_baseline_case <> only_candidate_case THEN only_candidate_case END
+    )
 ),
 paired AS (
     SELECT
@@ -44,6 +59,11 @@ paired AS (
         baselines.case_name AS baseline_case,
         baselines.oversubscribed OR candidates.oversubscribed AS oversubscribed,
         baselines.stops_early OR candidates.stops_early AS stops_early,
+        -- Rounding of a file's times is the same in every repeat, so more of them do not narrow it.
+        -- Without noise, the 95 % interval is then as wide as all that rounding can do.
+        ((rounding_error(baselines.resolution) + rounding_error(candidates.resolution)) / 1.959964) ** 2
+            AS rounding_variance,
+        greatest(baselines.resolution, candidates.resolution) > 0.5 AS is_coarse,
         len(baselines.session_logs) AS baseline_sessions,
         len(candidates.session_logs) AS candidate_sessions,
         len(baselines.repeat_logs) AS baseline_repeats,
@@ -52,7 +72,7 @@ paired AS (
         CASE unit WHEN 'session' THEN baselines.session_logs ELSE baselines.repeat_logs END AS baseline_logs,
         CASE unit WHEN 'session' THEN candidates.session_logs ELSE candidates.repeat_logs END AS candidate_logs,
         differences_within(candidate_logs, baseline_logs) AS differences,
-        are_enough_differences(differences, len(candidate_logs), len(baseline_logs)) AS is_paired,
+        coalesce(len(differences) >= greatest(3, len(candidate_logs) / 2, len(baseline_logs) / 2), false) AS is_paired,
         fingerprint_difference(
             baselines.fingerprints, candidates.fingerprints, baselines.case_name = candidates.case_name
         ) AS fingerprint_diff,
@@ -94,42 +114,34 @@ with_moments AS (
 with_welch AS (
     SELECT
         *,
-        sqrt(a + b) AS se,
-        welch_df(a, m, b, n) AS welch_df,
-        CASE WHEN is_paired THEN n ELSE least(m, n) END AS pairs
+        sqrt(a + b + rounding_variance) AS se,
+        -- Rounding's variance is known, so it adds degrees of freedom: in the limit, those of the normal distribution.
+        CASE
+            WHEN rounding_variance = 0 THEN welch_df(a, m, b, n)
+            WHEN a + b >= 0 THEN least(1e6, coalesce(
+                (a + b + rounding_variance) ** 2 / nullif((a + b) ** 2 / welch_df(a, m, b, n), 0), 1e6
+            ))
+        END AS df,
+        stops_early AND unit = 'repeat' AS is_stopped
     FROM with_moments
-),
-with_tails AS (
-    SELECT
-        *,
-        exp(log_ratio) AS ratio,
-        log_ratio - ln(1 - max_regression) AS above_limit,  -- below 0 it is a regression
-        t_quantile_for(welch_df, stops_early AND unit = 'repeat') * se AS half_width,
-        t_tail(log_ratio / nullif(se, 0), welch_df) AS tail,
-        p_not_below(log_ratio - ln(1 - max_regression), se, welch_df) AS limit_p
-    FROM with_welch
 ),
 with_interval AS (
     SELECT
         *,
-        exp(log_ratio - half_width) AS ratio_lo,
-        exp(log_ratio + half_width) AS ratio_hi,
-        CASE
-            WHEN oversubscribed THEN NULL
-            WHEN se = 0 THEN (log_ratio = 0)::INTEGER
-            ELSE 2 * tail
-        END AS p_value,
-        CASE WHEN NOT oversubscribed THEN limit_p END AS regression_p
-    FROM with_tails
-),
-judged AS (
-    SELECT
-        *,
-        CASE WHEN NOT oversubscribed THEN ratio_verdict(ratio, ratio_lo, ratio_hi, margin) END AS verdict
-    FROM with_interval
+        exp(log_ratio) AS ratio,
+        exp(log_ratio - t_quantile_for(df, is_stopped) * se) AS ratio_lo,
+        exp(log_ratio + t_quantile_for(df, is_stopped) * se) AS ratio_hi,
+        CASE WHEN NOT oversubscribed THEN p_of_zero(log_ratio, se, df) END AS p_value,
+        CASE WHEN NOT oversubscribed THEN p_not_below(log_ratio - ln(1 - max_regression), se, df) END AS regression_p,
+        greatest(
+            p_not_below(log_ratio - ln(1 + margin), se, df), p_not_below(ln(1 - margin) - log_ratio, se, df)
+        ) AS same_p,
+        CASE WHEN is_stopped THEN 0.035 ELSE 0.05 END AS level  -- as of `t_quantile_for`
+    FROM with_welch
 ),
 with_steps AS (
-    SELECT *, holm_step(p_value, true) AS p_value_step, holm_step(regression_p, true) AS regression_step FROM judged
+    SELECT *, holm_step(p_value, true) AS p_value_step, holm_step(regression_p, true) AS regression_step
+    FROM with_interval
 ),
 with_holm AS (
     SELECT
@@ -137,6 +149,62 @@ with_holm AS (
         holm_p_of(p_value, p_value_step, true) AS p_value_holm,
         holm_p_of(regression_p, regression_step, true) AS holm_p
     FROM with_steps
+),
+judged AS (
+    SELECT
+        *,
+        CASE
+            WHEN oversubscribed OR ratio IS NULL THEN NULL
+            WHEN ratio_lo > 1 AND p_value_holm <= 0.05 THEN 'faster'
+            WHEN ratio_hi < 1 AND p_value_holm <= 0.05 THEN 'slower'
+            WHEN same_p <= level OR (se = 0 AND log_ratio BETWEEN ln(1 - margin) AND ln(1 + margin)) THEN 'same'
+            WHEN ratio_lo > 1 OR ratio_hi < 1 THEN 'not excluded'
+            ELSE 'inconclusive'
+        END AS verdict,
+        -- of the rows that are not rejected yet, each must pass the smallest of Holm's levels
+        0.05 / (count(p_value) OVER () - count(*) FILTER (p_value_holm <= 0.05) OVER ()) AS holm_level
+    FROM with_holm
+),
+-- Something that all rows share, such as the machine, moves the median row.
+middle AS (
+    SELECT
+        count(*) AS compared_rows,
+        median(log_ratio) AS middle,
+        sqrt(1.57 * avg(se ** 2) / count(*)) AS middle_se,  -- the variance of a median is pi / 2 times that of a mean
+        median_ends(list_sort(list(log_ratio)), 0.99) AS ends
+    FROM judged
+    WHERE p_value IS NOT NULL
+),
+with_middle AS (
+    SELECT
+        *,
+        compared_rows >= 6 AND (ends.lo > 0 OR ends.hi < 0) AND abs(middle) > greatest(0.005, 1.96 * middle_se)
+            AS is_moved,
+        CASE
+            WHEN p_value >= 0 THEN p_of_zero(log_ratio - middle, sqrt(se ** 2 * (1 + 1.57 / compared_rows)), df)
+        END AS middle_p
+    FROM judged
+    CROSS JOIN middle
+),
+with_middle_steps AS (
+    SELECT *, holm_step(middle_p, true) AS middle_step FROM with_middle
+),
+with_others AS (
+    SELECT *, holm_p_of(middle_p, middle_step, true) <= 0.05 AS is_other FROM with_middle_steps
+),
+with_words AS (
+    SELECT
+        *,
+        is_moved AND 0.75 * compared_rows <= count(*) FILTER (sign(log_ratio) = sign(middle) AND NOT is_other) OVER ()
+            AS is_shared,
+        verdict = 'slower' AND ratio_hi < 1 - max_regression AND holm_p <= 0.05 AS regression,
+        CASE
+            WHEN verdict IN ('inconclusive', 'not excluded')
+            THEN change_of(se * detectable_effect(t_quantile_at(least(holm_level, level), df), df))
+        END AS change_seen,
+        count(*) OVER (PARTITION BY verdict, log_ratio < 0) AS alike_rows,
+        compared_rows - count(*) FILTER (is_other AND (log_ratio - middle) * sign(middle) < 0) OVER () AS moved_rows
+    FROM with_others
 ),
 final AS (
     SELECT
@@ -148,8 +216,8 @@ final AS (
         oversubscribed,                -- on either side
         baseline_sessions,             -- number of sessions with an ok repeat
         candidate_sessions,            -- number of sessions with an ok repeat
-        baseline_repeats,              -- number of ok repeats, slow ones included
-        candidate_repeats,             -- number of ok repeats, slow ones included
+        baseline_repeats,              -- number of ok repeats
+        candidate_repeats,             -- number of ok repeats
         unit,                          -- the independent units: session, repeat
         -- blocks: rounds or sessions within which the ratio is estimated; null: the means of both sides are compared
         CASE WHEN is_paired THEN n END AS blocks,
@@ -158,37 +226,74 @@ final AS (
         ratio,                         -- ratio of throughputs: above 1 the candidate is faster
         ratio_lo,
         ratio_hi,
-        verdict,                       -- faster, slower, same, inconclusive
-        -- repeats_needed: further units on each side for a verdict with a probability of 80 %; 0 if decided, null
-        -- beyond 1,000
+        verdict,                       -- faster, slower, same, not excluded, inconclusive
+        -- verdict_text: the verdict as terminal and page show it; null: no ratio
         CASE
-            WHEN verdict <> 'inconclusive' THEN 0
-            WHEN verdict = 'inconclusive' THEN units_to_decide(
-                log_ratio, se ** 2 * pairs, welch_df, pairs,
-                [
-                    {'low': -1e3, 'high': 0, 'before': -1e3},
-                    {'low': ln(1 - margin), 'high': ln(1 + margin), 'before': 0},
-                    {'low': 0, 'high': 1e3, 'before': ln(1 + margin)}
-                ],
-                is_stopped_early := stops_early AND unit = 'repeat'
-            )
-        END AS repeats_needed,
+            WHEN oversubscribed THEN 'oversubscribed'
+            WHEN regression THEN 'slower: regression'
+            WHEN verdict = 'same' THEN format('same within {:.4g} %', 100.0 * margin)
+            WHEN verdict = 'not excluded' AND alike_rows = 1
+            THEN format('not excluded: one of {:,} rows looks {}', compared_rows, looks_text(ratio))
+            WHEN verdict = 'not excluded'
+            THEN format('not excluded: {:,} of {:,} rows look {}', alike_rows, compared_rows, looks_text(ratio))
+            WHEN verdict = 'inconclusive' AND is_coarse THEN 'inconclusive: the times are rounded too much'
+            WHEN verdict = 'inconclusive' AND p_value IS NULL THEN 'inconclusive: a side has one ok repeat'
+            WHEN verdict = 'inconclusive' THEN format('inconclusive: would have seen {}', change_text(change_seen))
+            ELSE verdict
+        END AS verdict_text,
+        -- change_seen: the least change, as a share, that would have been called faster or slower with a probability
+        -- of 80 %; null with a verdict, without an interval, and above 9
+        change_seen,
+        compared_rows,                 -- rows with a test, over which Holm corrects, whether returned or not
+        -- shared_ratio: median ratio if all rows moved alike, by something that they share; else null
+        CASE WHEN is_shared THEN exp(middle) END AS shared_ratio,
+        CASE WHEN is_shared THEN moved_rows END AS moved_rows,  -- rows that moved by shared_ratio or more
+        CASE WHEN is_shared THEN is_other END AS differs,  -- whether the row differs from shared_ratio, after Holm
+        same_p,                        -- the larger of two one-sided, that the ratio is not within 1 ± margin
         p_value,                       -- two-sided, that the ratio is 1
         p_value_holm,                  -- p_value after Holm's correction over all rows
         regression_p,                  -- one-sided, that the ratio is not below 1 - max_regression
         holm_p,                        -- regression_p after Holm's correction over all rows
-        -- regression: whether the interval lies below 1 - max_regression, also over all rows at 5 %
-        ratio_hi < 1 - max_regression AND holm_p <= 0.05 AS regression,
+        regression,                    -- slower, and below 1 - max_regression: its interval, and holm_p <= 0.05
         fingerprint_diff,              -- as returned by fingerprint_difference
         is_fingerprinted               -- whether every ok repeat of both sides has a fingerprint
-    FROM with_holm
+    FROM with_words
+    WHERE only_candidate_case IS NULL OR case_name = only_candidate_case
 )
 SELECT * FROM final;
 
+-- Two-sided p-value of a difference whose true value may be zero, by Student's t. If the standard error is zero, the
+-- observed difference counts as the true one. Returns one number per call.
+CREATE OR REPLACE MACRO p_of_zero(difference, se, df) AS (
+    CASE WHEN se = 0 THEN (difference = 0)::INTEGER ELSE 2 * t_tail(difference / nullif(se, 0), df) END
+);
+
+-- The least true difference, in standard errors, that a t above `t` shows with a probability of 80 %: from the
+-- approximation 26.7.10 of Abramowitz and Stegun to the noncentral t, at most 5 % too large (tested).
+CREATE OR REPLACE MACRO detectable_effect(t, df) AS (
+    t * (1 - 1 / (4 * df)) + 0.8416 * sqrt(1 + t ** 2 / (2 * df))
+);
+
+-- The change of a ratio, as a share, from its logarithm; null above 9.
+CREATE OR REPLACE MACRO change_of(log_ratio) AS (CASE WHEN log_ratio <= ln(10) THEN exp(log_ratio) - 1 END);
+
+-- `slower` or `faster`, by a ratio of throughputs.
+CREATE OR REPLACE MACRO looks_text(ratio) AS (CASE WHEN ratio < 1 THEN 'slower' ELSE 'faster' END);
+
+-- A change that would have been seen, rounded up: `0.3 %`, `6 %`, `a factor of 2.4`, `nothing below a factor of 10`.
+CREATE OR REPLACE MACRO change_text(change) AS (
+    CASE
+        WHEN change IS NULL THEN 'nothing below a factor of 10'
+        WHEN change > 1 THEN format('a factor of {:.1f}', ceil(10 * (1.0 + change)) / 10)
+        WHEN change > 0.01 THEN format('{:.0f} %', ceil(100.0 * change))
+        ELSE format('{:.1f} %', ceil(1000.0 * change) / 10)
+    END
+);
+
 -- One row per case and placement of one side of a comparison: its sessions (an id or a list of ids), limited to one
--- case unless that is null. It has ln(throughput) of both possible units: each ok repeat, and each session's mean. Slow
--- runs (`slow_runs`) count: a change that makes some runs slow is a change. Threads per rank distinguish placements
--- only if they are the axis; otherwise a plan gives all ranks of a case the same number.
+-- case unless that is null. It has ln(throughput) of both possible units: each ok repeat, and each session's mean.
+-- Threads per rank distinguish placements only if they are the axis; otherwise a plan gives all ranks of a case the
+-- same number.
 CREATE OR REPLACE MACRO compare_side(side_sessions, only_case) AS TABLE
 WITH last_runs AS (
     SELECT
@@ -206,6 +311,7 @@ sessions_of_it AS (
         min(threads) AS threads,
         bool_or(oversubscribed) AS oversubscribed,
         bool_or(stops_early) AS stops_early,
+        exp(avg(ln(resolution)) FILTER (throughput IS NOT NULL)) AS resolution,
         list({'block': session_id || ' ' || round, 'value': ln(throughput)} ORDER BY repeat)
             FILTER (throughput IS NOT NULL) AS logs,
         list(DISTINCT made_by::VARCHAR) FILTER (throughput IS NOT NULL AND made_by::VARCHAR <> '{}') AS fingerprints,
@@ -224,6 +330,7 @@ final AS (
         placement_of(nodes, ranks_per_node, axis, min(threads)) AS placement,
         -- axis_threads: threads per rank if they are the axis, else 0
         bool_or(oversubscribed) AS oversubscribed,
+        max(resolution) AS resolution,  -- distance between two possible times ÷ the time; null: not rounded
         bool_or(stops_early) AS stops_early,  -- whether a session added repeats until it was sure
         -- repeat_logs: {block, value} of each ok repeat: its session and round, and its ln(throughput)
         -- session_logs: the same of each session: the mean over its ok repeats

@@ -107,21 +107,14 @@ CREATE OR REPLACE MACRO differences_within(here, there) AS (
     flatten([[one.value - other.value FOR other IN there IF other.block = one.block] FOR one IN here])
 );
 
--- Whether differences within blocks estimate the difference of m units from n others: three or more, and at least half
--- as many as each side has units; or two, if each side has two units.
-CREATE OR REPLACE MACRO are_enough_differences(differences, m, n) AS (
-    coalesce(len(differences) >= CASE WHEN m = n AND m = 2 THEN 2 ELSE greatest(3, m / 2, n / 2) END, false)
-);
-
--- Half-width of the 95 % interval of a difference of two mean logarithms (Welch), from each side's number of repeats
--- and sample variance of the logarithm. If the other side's variance is zero, this is Student's interval. Null if a
--- side has no variance. Returns one number per call.
-CREATE OR REPLACE MACRO half_width(
-    repeats, log_variance, other_repeats, other_log_variance, is_stopped_early := false
-) AS (
+-- Half-width of Welch's 95 % interval of the difference of the means of two lists, each of two numbers or more.
+CREATE OR REPLACE MACRO welch_half_width(here, there, is_stopped_early := false) AS (
     t_quantile_for(
-        welch_df(log_variance / repeats, repeats, other_log_variance / other_repeats, other_repeats), is_stopped_early
-    ) * sqrt(log_variance / repeats + other_log_variance / other_repeats)
+        welch_df(
+            variance_of(here) / len(here), len(here), variance_of(there) / len(there), len(there)
+        ),
+        is_stopped_early
+    ) * sqrt(variance_of(here) / len(here) + variance_of(there) / len(there))
 );
 
 -- Half-width of the 95 % interval of a mean over repeats (Student's t), from their number and sample variance. Null
@@ -130,48 +123,107 @@ CREATE OR REPLACE MACRO mean_half_width(repeats, variance, is_stopped_early := f
     t_quantile_for(CASE WHEN repeats > 1 THEN repeats - 1 END, is_stopped_early) * sqrt(variance / repeats)
 );
 
--- The differences within blocks of two lists of {block, value}, then the values of each list. As a list of one element:
--- `FOR` over it computes them once, however often they are used.
-CREATE OR REPLACE MACRO values_of(here, there) AS (
-    [[
-        differences_within(here, there), [element.value FOR element IN here], [element.value FOR element IN there]
-    ]]
+-- Twice the probability that of n values, drawn independently, fewer than k lie below the median.
+CREATE OR REPLACE MACRO median_tails(k, n) AS (
+    2 * list_sum([exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) - n * ln(2)) FOR i IN range(k)])
 );
 
--- ln(throughput here ÷ there), from two lists of {block, value}: the mean of the differences within blocks if they are
--- enough, else the difference of both means.
-CREATE OR REPLACE MACRO log_ratio_of(here, there) AS (
+-- Which of n sorted values enclose the ends of the interval of their median at that level, as {k, w}: the lower end is
+-- (1 - w) times the k-th smallest value plus w times the next, the upper end its mirror image (Hettmansperger and
+-- Sheather 1986). If the values are too few for the level, the ends are the lowest and the highest.
+CREATE OR REPLACE MACRO median_places(n, level) AS (
     [
-        CASE
-            WHEN are_enough_differences(found[1], len(found[2]), len(found[3])) THEN mean_of(found[1])
-            ELSE mean_of(found[2]) - mean_of(found[3])
-        END
-        FOR found IN values_of(here, there)
+        {
+            'k': of.k,
+            'w': CASE
+                WHEN of.k + 1 > n / 2 OR of.part < 0 THEN 0
+                ELSE (n - of.k) * of.part / (of.k + (n - 2 * of.k) * of.part)
+            END
+        }
+        FOR of IN [
+            {
+                'k': found,
+                'part': (1 - level - median_tails(found, n))
+                    / (median_tails(found + 1, n) - median_tails(found, n))
+            }
+            FOR found IN [greatest(1, len([k FOR k IN range(1, n // 2 + 1) IF median_tails(k, n) <= 1 - level]))]
+        ]
     ][1]
 );
 
--- Half-width of the 95 % interval of ln(throughput here ÷ there), from two lists of {block, value}: from the
--- differences within blocks if they are enough, else Welch's.
-CREATE OR REPLACE MACRO ratio_half_width(here, there, is_stopped_early := false) AS (
+-- The ends of the interval of the median of sorted values at that level, {lo, hi}, by `median_places`.
+CREATE OR REPLACE MACRO median_ends(sorted, level) AS (
     [
-        t_quantile_for(mean.df, is_stopped_early) * sqrt(mean.variance)
-        FOR mean IN [
-            CASE
-                WHEN are_enough_differences(found.differences, found.units[2], found.units[3])
-                THEN {'df': found.units[1] - 1, 'variance': found.variances[1]}
-                ELSE {
-                    'df': welch_df(found.variances[2], found.units[2], found.variances[3], found.units[3]),
-                    'variance': found.variances[2] + found.variances[3]
-                }
-            END
-            FOR found IN [
-                {
-                    'differences': lists[1],
-                    'units': [len(numbers) FOR numbers IN lists],
-                    'variances': [variance_of(numbers) / len(numbers) FOR numbers IN lists]
-                }
-                FOR lists IN values_of(here, there)
-            ]
+        {
+            'lo': (1 - of.w) * sorted[of.k] + of.w * sorted[of.k + 1],
+            'hi': (1 - of.w) * sorted[len(sorted) + 1 - of.k] + of.w * sorted[len(sorted) - of.k]
+        }
+        FOR of IN [median_places(len(sorted), level)]
+    ][1]
+);
+
+-- The middle of a list of logarithms with its 95 % interval, {point, lo, hi}. Below three numbers it is their mean,
+-- without an interval; below six their mean with Student's interval; from six on the median with the interval of
+-- `median_ends`, which a minority of far numbers does not move. Null for an empty list. Returns one struct per call.
+CREATE OR REPLACE MACRO median_interval(numbers, is_stopped_early := false) AS (
+    [
+        CASE
+            WHEN of.n > 5 THEN {
+                'point': list_median(of.sorted), 'lo': of.ends.lo, 'hi': of.ends.hi
+            }
+            WHEN of.n > 0 THEN {
+                'point': mean_of(of.sorted),
+                'lo': mean_of(of.sorted) - of.half_width,
+                'hi': mean_of(of.sorted) + of.half_width
+            }
+        END
+        FOR of IN [
+            {
+                'sorted': list_sort(numbers),
+                'n': len(numbers),
+                'ends': CASE WHEN len(numbers) > 5 THEN
+                    median_ends(list_sort(numbers), CASE WHEN is_stopped_early THEN 0.965 ELSE 0.95 END)
+                END,
+                'half_width': CASE WHEN len(numbers) BETWEEN 3 AND 5 THEN
+                    t_quantile_for(len(numbers) - 1, is_stopped_early) * sqrt(variance_of(numbers) / len(numbers))
+                END
+            }
+        ]
+    ][1]
+);
+
+-- ln(throughput here ÷ there) with its 95 % interval, {point, lo, hi, rounds}, from two lists of {block, value}: by
+-- `median_interval` of the differences within blocks if there are three or more, which `rounds` then counts; otherwise
+-- the difference of both means, with Welch's interval if each side has two values and one has three. Null if a side has
+-- no value. Returns one struct per call.
+CREATE OR REPLACE MACRO log_ratio(here, there, is_stopped_early := false) AS (
+    [
+        CASE
+            WHEN len(found.differences) > 2 THEN {
+                'point': found.middle.point, 'lo': found.middle.lo, 'hi': found.middle.hi,
+                'rounds': len(found.differences)
+            }
+            WHEN least(found.m, found.n) > 0 THEN {
+                'point': found.difference,
+                'lo': found.difference - found.half_width,
+                'hi': found.difference + found.half_width,
+                'rounds': NULL
+            }
+        END
+        FOR found IN [
+            {
+                'differences': lists[1],
+                'middle': CASE WHEN len(lists[1]) > 2 THEN median_interval(lists[1], is_stopped_early) END,
+                'm': len(lists[2]),
+                'n': len(lists[3]),
+                'difference': mean_of(lists[2]) - mean_of(lists[3]),
+                'half_width': CASE WHEN least(len(lists[2]), len(lists[3])) > 1
+                    AND greatest(len(lists[2]), len(lists[3])) > 2
+                THEN welch_half_width(lists[2], lists[3], is_stopped_early) END
+            }
+            FOR lists IN [[
+                differences_within(here, there), [one.value FOR one IN here], [one.value FOR one IN there]
+            ]]
         ]
     ][1]
 );
@@ -226,152 +278,55 @@ CREATE OR REPLACE MACRO holm_p_of(p, step, family) AS (
     CASE WHEN p >= 0 THEN least(1, max(step) OVER (PARTITION BY family ORDER BY p NULLS LAST)) END
 );
 
--- Value of a polynomial whose coefficients come with the highest power first. Returns one number per call.
-CREATE OR REPLACE MACRO polynomial(coefficients, x) AS (
-    list_reduce(coefficients::DOUBLE[], lambda total, coefficient: total * x + coefficient)
+-- Half-width of the interval of a median of n differences ÷ their standard deviation: Student's, and a tenth more from
+-- six on, where the interval is that of the median.
+CREATE OR REPLACE MACRO half_widths_of(n, is_stopped_early) AS (
+    t_quantile_for(n - 1, is_stopped_early) / sqrt(n) * CASE WHEN n > 5 THEN 1.1 ELSE 1 END
 );
 
--- The z that a standard normal variable exceeds with probability p, 0.025 <= p <= 0.5: the middle of Acklam's rational
--- approximation, with a relative error of at most 1.2e-9 (tested).
-CREATE OR REPLACE MACRO normal_quantile(p) AS (
-    (0.5 - p)
-    * polynomial([
-        -3.969683028665376e+01, 2.209460984245205e+02, -2.759285104469687e+02, 1.383577518672690e+02,
-        -3.066479806614716e+01, 2.506628277459239
-    ], (0.5 - p) ** 2)
-    / polynomial([
-        -5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02, 6.680131188771972e+01,
-        -1.328068155288572e+01, 1
-    ], (0.5 - p) ** 2)
+-- The most by which rounding moves a logarithm: `resolution` is the distance between two possible values ÷ the value.
+-- 0 if it is null; null where a rounded value has less than one digit.
+CREATE OR REPLACE MACRO rounding_error(resolution) AS (
+    CASE WHEN resolution IS NULL THEN 0 WHEN resolution <= 0.5 THEN -ln(1 - resolution / 2) END
 );
 
--- Probability that a standard normal variable is below x, with an absolute error of at most 7.5e-8 (tested): Abramowitz
--- and Stegun, formula 26.2.17. Returns one number per call.
-CREATE OR REPLACE MACRO normal_below(x) AS (
-    CASE WHEN x < 0 THEN 0 ELSE 1 END
-    + CASE WHEN x < 0 THEN 1 ELSE -1 END * exp(-x * x / 2) / sqrt(2 * pi())
-    * polynomial(
-        [1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.319381530, 0], 1 / (1 + 0.2316419 * abs(x))
-    )
-);
-
--- Lower end of the 95 % interval of the expectation of a count (Garwood), by Byar's approximation: at most 0.03 away.
-CREATE OR REPLACE MACRO count_lo(n) AS (
-    CASE WHEN n > 0 THEN n * greatest(0, 1 - 1 / (9 * n) - 1.959964 / (3 * sqrt(n))) ** 3 ELSE 0 END
-);
-
--- Upper end of that interval.
-CREATE OR REPLACE MACRO count_hi(n) AS (
-    (n + 1) * (1 - 1 / (9 * (n + 1)) + 1.959964 / (3 * sqrt(n + 1))) ** 3
-);
-
--- Probability that a run on `ranks` ranks is slow, if each rank makes it slow with probability `rate`.
-CREATE OR REPLACE MACRO slow_share(rate, ranks) AS (1 - (1 - rate) ** ranks);
-
--- The rate per rank at which `slow_runs` of a session's runs are expected to be slow; `sizes` is a list of {ranks,
--- runs}. By Newton's method from below, which a concave function never leaves.
-CREATE OR REPLACE MACRO rate_of_slow_runs(slow_runs, sizes) AS (
-    list_reduce(
-        list_prepend(slow_runs / list_sum([size.runs * size.ranks FOR size IN sizes]), range(30)::DOUBLE[]),
-        lambda rate, step: least(0.999, rate + (
-            slow_runs - list_sum([size.runs * slow_share(rate, size.ranks) FOR size IN sizes])
-        ) / list_sum([size.runs * size.ranks * (1 - rate) ** (size.ranks - 1) FOR size IN sizes]))
-    )
-);
-
--- By how many of their standard deviations the median of all runs is above the mean of those that are not slow, if this
--- share of runs is slow. Shares above 0.48 count as 0.48.
-CREATE OR REPLACE MACRO median_shift(slow_share) AS (
-    normal_quantile(1 - 0.5 / (1 - least(slow_share, 0.48)))
-);
-
--- Logarithm of (mean time ÷ typical time) on `ranks` ranks ÷ the same on `baseline_ranks`, if each rank makes a run
--- slow with probability `rate`, and a slow run takes `slowdown` times the typical time.
-CREATE OR REPLACE MACRO log_disturbance(rate, slowdown, ranks, baseline_ranks) AS (
-    ln(1 + (slowdown - 1) * slow_share(rate, ranks)) - ln(1 + (slowdown - 1) * slow_share(rate, baseline_ranks))
-);
-
--- The true variance, of which a sample variance with df degrees of freedom was seen, if this share of the standard
--- normal distribution is below z: Wilson and Hilferty's approximation of the chi-squared distribution.
-CREATE OR REPLACE MACRO variance_at(z, variance, df) AS (
-    variance / greatest(0.02, 1 - 2 / (9 * df) + z * sqrt(2 / (9 * df))) ** 3
-);
-
--- Half-width of the 95 % interval that is to be expected of a mean after k more units, if these have `new_variance`.
-CREATE OR REPLACE MACRO later_half_width(variance, df, units, k, new_variance, is_stopped_early) AS (
-    t_quantile_for(df + k, is_stopped_early) * sqrt((df * variance + k * new_variance) / ((df + k) * (units + k)))
-);
-
--- Number of further units in the search for enough of them, at its n-th place: each up to 20, then 8 % more.
-CREATE OR REPLACE MACRO units_at(n) AS (
-    CASE WHEN n > 20 THEN ceil(20 * 1.08 ** (n - 20)) ELSE n END::BIGINT
-);
-
--- Number of further units after which the half-width of a mean's 95 % interval is at most `wanted`, with a probability
--- of about 80 %: the unknown true variance is not above that of four out of five. From the sample variance, its degrees
--- of freedom and the number of units. Null if something is unknown or if more than 1,014 would be needed. Returns one
--- number per call.
-CREATE OR REPLACE MACRO units_to_width(variance, df, units, wanted, is_stopped_early := false) AS (
-    CASE WHEN wanted > 0 AND df > 0 THEN
-        list_filter(
-            [units_at(n) FOR n IN range(1, 72)],
-            lambda k: wanted >= later_half_width(
-                variance, df, units, k, variance_at(-0.8416, variance, df), is_stopped_early
-            )
-        )[1]
-    END
-);
-
--- Probability that after k more units the 95 % interval of a mean lies within one of the regions, given what was seen:
--- the average over 20 equally likely true variances. A region has the ends `low` and `high`, and `before`, the highest
--- end of the regions before it. Returns one number per call.
-CREATE OR REPLACE MACRO decision_probability(mean, variance, df, units, k, regions, is_stopped_early) AS (
-    list_avg([
-        list_sum([
-            greatest(0, below[1] - below[2])
-            FOR below IN [
-                [
-                    normal_below((bound - mean) / later.change)
-                    FOR bound IN [
-                        region.high - later.half_width,
-                        greatest(region.low + later.half_width, region.before - later.half_width)
-                    ]
-                ]
-                FOR region IN regions
-            ]
-        ])
-        FOR later IN [
-            {
-                'half_width': later_half_width(variance, df, units, k, one, is_stopped_early),
-                'change': sqrt(one * (1 / units - 1 / (units + k)))  -- standard deviation of how far the mean moves
+-- A 95 % interval of logarithms, {point, lo, hi}, widened by the most by which rounding moves them, a sum over the
+-- values (`rounding_error`). It is the same in every repeat, so more repeats do not narrow it; without noise, the
+-- interval holds the truth for certain. No interval if it is null. Returns one struct.
+CREATE OR REPLACE MACRO widened(middle, error) AS (
+    [
+        CASE
+            WHEN error = 0 THEN {'point': of.point, 'lo': of.lo, 'hi': of.hi}
+            ELSE {
+                'point': of.point,
+                'lo': of.point - sqrt((of.point - of.lo) ** 2 + error ** 2),
+                'hi': of.point + sqrt((of.hi - of.point) ** 2 + error ** 2)
             }
-            FOR one IN [
-                variance_at(z, variance, df)
-                FOR z IN [
-                    -1.96, -1.4395, -1.1503, -0.9346, -0.7554, -0.5978, -0.4538, -0.3186, -0.1891, -0.0627,
-                    0.0627, 0.1891, 0.3186, 0.4538, 0.5978, 0.7554, 0.9346, 1.1503, 1.4395, 1.96
-                ]
-            ]
-        ]
-    ])
+        END
+        FOR of IN [middle]
+    ][1]
 );
 
--- Number of further units after which the 95 % interval of a mean lies within one of the regions (as in
--- `decision_probability`) with a probability of 80 %. Null if something is unknown or if more than 1,000 would be
--- needed. By bisection of the places of `units_at`. Returns one number per call.
-CREATE OR REPLACE MACRO units_to_decide(mean, variance, df, units, regions, is_stopped_early := false) AS (
-    CASE WHEN variance > 0 AND df > 0 THEN
-        list_filter(
-            [units_at(1 + last) FOR last IN [list_reduce(
-                [0, 64, 32, 16, 8, 4, 2, 1],
-                lambda place, step: place + CASE
-                    WHEN 0.8 > decision_probability(
-                        mean, variance, df, units, units_at(place + step), regions, is_stopped_early
-                    ) THEN step
-                    ELSE 0
-                END
-            )]],
-            lambda k: k <= 1000
-        )[1]
-    END
+-- Number of further rounds, 3 to 20, after which the interval is probably, in four of five sessions, on one side of a
+-- border at this distance from the point of today's `rounds`; null if 20 more would not do. `deviation`: of a
+-- difference within a round. Returns one number per call.
+CREATE OR REPLACE MACRO rounds_to_decide(deviation, rounds, distance, is_stopped_early) AS (
+    [
+        more FOR more IN range(3, 21)
+        IF deviation * (
+            half_widths_of(rounds + more, is_stopped_early)
+            -- a median moves by a quarter more than a mean
+            + 0.8416 * CASE WHEN rounds > 5 THEN 1.25 ELSE 1 END * sqrt(1 / rounds - 1 / (rounds + more))
+        ) <= distance
+    ][1]
+);
+
+-- The same until the half-width of the interval is at most `wanted`: the true variance is not above that of four of
+-- five sessions (Wilson and Hilferty's approximation of the chi-squared distribution).
+CREATE OR REPLACE MACRO rounds_to_width(deviation, rounds, wanted, is_stopped_early) AS (
+    [
+        more FOR more IN range(3, 21)
+        IF deviation * half_widths_of(rounds + more, is_stopped_early)
+            / greatest(0.02, 1 - 2 / (9 * (rounds - 1)) - 0.8416 * sqrt(2 / (9 * (rounds - 1)))) ** 1.5 <= wanted
+    ][1]
 );

@@ -19,11 +19,34 @@ CREATE OR REPLACE MACRO percent_text(share) AS (
     )
 );
 
+-- An efficiency as text in percent, with the digits that its verdict needs: 0.8996 is good, and not `90 %`.
+CREATE OR REPLACE MACRO efficiency_percent(efficiency) AS (
+    CASE
+        WHEN verdict_of(round(efficiency, 2)) = verdict_of(efficiency) THEN percent_text(efficiency)
+        WHEN verdict_of(round(efficiency, 3)) = verdict_of(efficiency) THEN format('{:.1f} %', 100 * efficiency)
+        WHEN verdict_of(round(efficiency, 4)) = verdict_of(efficiency) THEN format('{:.2f} %', 100 * efficiency)
+        ELSE format('{:.6f} %', 100 * efficiency)
+    END
+);
+
+-- An efficiency with its interval, as share_text writes a share.
+CREATE OR REPLACE MACRO efficiency_text(efficiency, lo, hi) AS (
+    efficiency_percent(efficiency) || coalesce(
+        format(' [{}, {}]', replace(efficiency_percent(lo), ' %', ''), replace(efficiency_percent(hi), ' %', '')), ''
+    )
+);
+
 -- A share with its interval as text in percent: `43 % [38, 49]`; without the interval if an end is unknown, `43 %`.
 CREATE OR REPLACE MACRO share_text(share, lo, hi) AS (
     percent_text(share) || coalesce(
         format(' [{}, {}]', replace(percent_text(lo), ' %', ''), replace(percent_text(hi), ' %', '')), ''
     )
+);
+
+-- A small share as text in percent with three digits, and its interval: `0.0143 % [0.0139, 0.0147]`.
+CREATE OR REPLACE MACRO fraction_text(share, lo, hi) AS (
+    number_text(100 * share) || ' %'
+        || coalesce(format(' [{}, {}]', number_text(100 * lo), number_text(100 * end_of_share(hi))), '')
 );
 
 -- Whether the ends of a ratio's interval differ by more than a factor of four: it then tells nothing, and is not shown.

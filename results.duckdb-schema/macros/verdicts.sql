@@ -11,17 +11,6 @@ CREATE OR REPLACE MACRO verdict_of(efficiency) AS (
     END
 );
 
--- The regions of ln(efficiency) with one verdict each, as `units_to_decide` takes them.
-CREATE OR REPLACE MACRO verdict_regions() AS (
-    [
-        {'low': -1e3, 'high': ln(0.50), 'before': -1e3},
-        {'low': ln(0.50), 'high': ln(0.75), 'before': ln(0.50)},
-        {'low': ln(0.75), 'high': ln(0.90), 'before': ln(0.75)},
-        {'low': ln(0.90), 'high': ln(1.05), 'before': ln(0.90)},
-        {'low': ln(1.05), 'high': 1e3, 'before': ln(1.05)}
-    ]
-);
-
 -- Whether the interval of an efficiency spans more than two verdicts, given the verdicts at its ends; no verdict is
 -- then possible. Null if one of them is unknown.
 CREATE OR REPLACE MACRO is_open(verdict_lo, verdict_hi) AS (
@@ -29,13 +18,27 @@ CREATE OR REPLACE MACRO is_open(verdict_lo, verdict_hi) AS (
         - list_position(['poor', 'acceptable', 'good', 'excellent', 'superlinear'], verdict_lo) > 1
 );
 
--- Whether the interval of an efficiency spans more than two verdicts or a factor of four, so that the repeats do not
--- show how much was lost. False without an interval.
+-- Whether the repeats do not show how much was lost, or that anything was: the interval of the efficiency contains 1,
+-- or spans more than two verdicts or a factor of four. False without an interval.
 CREATE OR REPLACE MACRO is_loss_unknown(efficiency_lo, efficiency_hi) AS (
     coalesce(
-        is_open(verdict_of(efficiency_lo), verdict_of(efficiency_hi)) OR is_too_wide(efficiency_lo, efficiency_hi),
+        efficiency_hi >= 1
+        OR is_open(verdict_of(efficiency_lo), verdict_of(efficiency_hi)) OR is_too_wide(efficiency_lo, efficiency_hi),
         false
     )
+);
+
+-- Certainty of a cause that a row of efficiency_loss names: `estimated` if its time was derived and not measured, else
+-- `shown` if the share has an interval, else `likely`. A loss that the repeats do not show (`is_loss_unknown`) has no
+-- cause.
+CREATE OR REPLACE MACRO certainty_of(known_by, share_lo) AS (
+    CASE WHEN known_by = 'estimated' THEN 'estimated' WHEN share_lo IS NOT NULL THEN 'shown' ELSE 'likely' END
+);
+
+-- The share by which a rule judges a cause: the lower end of its interval, if there is one. An estimate is judged by
+-- its point, because its interval includes the error of the model; the finding says that it is one.
+CREATE OR REPLACE MACRO least_share_of(known_by, share, share_lo) AS (
+    CASE WHEN known_by = 'estimated' THEN share ELSE coalesce(share_lo, share) END
 );
 
 -- Verdict on an efficiency, given the verdicts at the ends of its interval: both if there are two, as in `poor or

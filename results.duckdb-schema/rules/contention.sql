@@ -1,18 +1,20 @@
--- title: Ranks slow down each other's computation
+-- title: Ranks compute longer than at the baseline
 -- severity: warning
 -- meaning: A rank has as much to compute as at the baseline but takes longer, because its neighbours on the same
 --   machine share memory bandwidth, caches, power or cores. Neither the network nor a smaller batch explains that.
 --
 -- Fires under weak scaling if the term `work` of efficiency_loss (longer computation, without the cost of lower clocks)
--- is above 5 % of the ranks' time with its whole interval. Without an interval the finding is likely.
+-- is above 5 % of the ranks' time with its whole interval; of an estimate, with its point. Without an interval the
+-- finding is likely.
 WITH longer AS (
-    SELECT session_id, case_name, nodes, ranks_per_node, threads, share, share_lo, is_decided
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, share, share_lo, known_by
     FROM efficiency_loss
-    WHERE term = 'work' AND coalesce(share_lo, share) > 0.05
+    WHERE term = 'work' AND least_share_of(known_by, share, share_lo) > 0.05
+        AND NOT is_loss_unknown(efficiency_lo, efficiency_hi)
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(share_lo IS NOT NULL AND is_decided, 'shown', 'likely') AS certainty,
+    certainty_of(longer.known_by, share_lo) AS certainty,
     share AS cost,
     format(
         'a rank computes for {} ms per step, compared with {} ms on {} {} for as many examples: {} longer{}',

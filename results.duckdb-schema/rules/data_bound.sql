@@ -10,7 +10,6 @@
 WITH ok_runs AS (
     SELECT session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads, world_size, device_type
     FROM run_summary
-    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     WHERE status = 'ok' AND NOT oversubscribed
 ),
 each_run AS (

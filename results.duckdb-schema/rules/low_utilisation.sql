@@ -1,4 +1,4 @@
--- title: The hardware is hardly used
+-- title: The hardware could do more
 -- severity: warning
 -- meaning: While the ranks have data and do not wait for each other, the device still does only a small part of the
 --   work that it could. Its operations are too small, or start too late one after another. A faster device would not
@@ -16,7 +16,8 @@ WITH parts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
         data_ms / nullif(rank_step_ms_mean, 0) AS data_share,
-        (computation_ms + other_ms) / nullif(rank_step_ms_mean, 0) AS computing_share
+        (computation_ms + other_ms) / nullif(rank_step_ms_mean, 0) AS computing_share,
+        known_by
     FROM step_parts
 ),
 busy_shares AS (
@@ -52,7 +53,7 @@ room AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if((is_idle AND busy_hi IS NOT NULL) OR (is_small AND used_hi IS NOT NULL), 'shown', 'likely') AS certainty,
+    CASE WHEN is_idle AND busy_hi IS NOT NULL THEN 'shown' ELSE certainty_of(known_by, used_hi) END AS certainty,
     if(is_idle, 1 - busy, NULL) AS cost,
     concat_ws(
         '; ',

@@ -13,7 +13,7 @@ WITH clocks AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(share_lo IS NULL, 'likely', 'shown') AS certainty,
+    certainty_of(known_by, share_lo) AS certainty,
     share AS cost,
     format(
         'lower clocks than at the baseline cost {} of the time{}', share_text(share, share_lo, share_hi),
@@ -23,4 +23,5 @@ SELECT
     'the network by the rest of the loss.' AS advice
 FROM efficiency_loss
 LEFT JOIN clocks USING (session_id, case_name, nodes, ranks_per_node, threads)
-WHERE term = 'clocks' AND NOT oversubscribed AND (share_lo > 0.02 OR (share_lo IS NULL AND share > 0.05))
+WHERE term = 'clocks' AND NOT oversubscribed AND NOT is_loss_unknown(efficiency_lo, efficiency_hi)
+    AND (share_lo > 0.02 OR (share_lo IS NULL AND share > 0.05))

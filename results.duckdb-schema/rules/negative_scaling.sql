@@ -6,15 +6,15 @@
 -- Fires if throughput is below that of the next smaller size beyond the variation of repeats (`is_slower` of scaling);
 -- single repeats do not show it. The finding is only likely in three cases: the larger size trains differently, which
 -- must be corrected first, but its steps are slower all the same; the interval of the efficiency spans more than two
--- verdicts; or other work kept the machine busy. Other findings say what to change. The evidence names the largest term
+-- verdicts; or other work kept the machine busy. The evidence names the largest term
 -- of efficiency_loss, if the repeats show it.
 WITH largest AS (
-    SELECT session_id, case_name, nodes, ranks_per_node, threads, term, share, share_lo, share_hi
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, term, share, share_lo, share_hi, known_by
     FROM efficiency_loss
     WHERE share > 0 AND efficiency < 1
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, nodes, ranks_per_node, threads ORDER BY share DESC, term_order
-    ) = 1 AND term <> 'remainder'  -- the unexplained part is not a reason
+    ) = 1 AND term <> 'remainder' AND least_share_of(known_by, share, share_lo) > 0  -- the rest is no reason
 ),
 -- The smaller size that trains most, which is not always the next smaller one.
 fastest AS (
@@ -42,12 +42,13 @@ SELECT
     )
     || coalesce(
         CASE WHEN NOT is_loss_unknown(efficiency_lo, efficiency_hi) THEN format(
-            '; the largest loss of the ranks'' time is {}: {}', loss_name(term), share_text(share, share_lo, share_hi)
+            '; the largest loss of the ranks'' time is {}: {}{}', loss_name(term),
+            share_text(share, share_lo, share_hi), if(known_by = 'estimated', ' (estimated)', '')
         ) END,
         ''
     ) AS evidence,
     format(
-        'Use {} {}, or give each worker more work per step: the other findings say which part of the step to change.',
+        'Use {} {}, or give each worker more work per step.',
         least(fastest_workers, next_smaller_workers),
         if(least(fastest_workers, next_smaller_workers) = 1, rtrim(axis, 's'), axis)
     ) AS advice

@@ -18,7 +18,6 @@ WITH of_steps AS (
         var_samp(cv) AS variance,
         min(measured_steps) AS steps
     FROM run_summary
-    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     WHERE status = 'ok' AND NOT oversubscribed AND isfinite(cv)
     GROUP BY ALL
 ),
@@ -32,7 +31,6 @@ within_rounds AS (
         var_samp(ln(throughput / round_ratio)) * any_value(sizes / (sizes - 1)) AS variance_within
     FROM run_summary
     JOIN rounds USING (session_id, round)
-    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     WHERE p_rounds < 0.01 AND throughput IS NOT NULL
     GROUP BY ALL
 ),
@@ -75,14 +73,13 @@ SELECT
     'Stop other work on the machine or request an exclusive node, and '
     || if(
         repeats_vary,
-        'take more repeats: more steps do not make the repeats agree.',
+        'ask again then: more steps do not make the repeats agree.',
         'measure more steps, four times as many for half the variation; if a few steps are much longer than all '
         'others, check whether measure.garbage_collection=frozen removes them; if the steps differ by themselves, as '
         'at the start of an epoch, or in a GAN that trains its generator in every fifth step, measure whole cycles.'
     ) AS advice,
     CASE
-        WHEN repeats_vary THEN format('--repeats {}', 2 * judged.repeats)
-        WHEN steps_set IS NOT NULL THEN format('--set measure.steps={}', 4 * steps_set)
+        WHEN NOT repeats_vary AND steps_set IS NOT NULL THEN format('--set measure.steps={}', 4 * steps_set)
     END AS options
 FROM judged
 WHERE steps_vary OR repeats_vary

@@ -1,44 +1,53 @@
--- title: Slower than the previous session
+-- title: Slower than in earlier sessions
 -- severity: warning
--- meaning: The same case with the same settings on the same device model was slower than in the last session that ran
---   it. If something has changed since, that is the first suspect; if not, the machine is.
+-- meaning: The same case with the same settings on the same device model is slower than its level of earlier sessions,
+--   and the other cases are not. If something has changed since, that is the first suspect; if not, the machine is.
 --
--- Fires at every row of `regressions`: slower by more than 2 % beyond noise, over all rows of the session, and by more
--- than sessions of this experiment usually differ. That usual difference is known from three earlier pairs of sessions
--- between which nothing changed. With fewer pairs the finding is likely: it comes from repeats alone, which do not
--- show how sessions differ. It is also likely if the machine was busy with other work in one of the two sessions
--- (other_work). Several repeats on both sides are needed; single ones show nothing.
+-- Fires where a case and placement became slower in `history_changes`: by more than 2 %, in excess of what all cases
+-- share, and beyond what repeats and sessions vary. It is likely if too few sessions show how much sessions vary, or if
+-- the machine was busy with other work in this session or the last one before the change (other_work).
 WITH with_busy AS (
     SELECT
-        regressions.*,
+        history_changes.*, throughput, throughput_unit, placement,
         busy_in(now.is_busy, earlier.is_busy) AS busy_in
-    FROM regressions
-    LEFT JOIN other_work AS now ON now.session_id = regressions.session_id
-    LEFT JOIN other_work AS earlier ON earlier.session_id = previous_session_id
+    FROM history_changes
+    JOIN history USING (session_id, case_name, nodes, ranks_per_node, threads)
+    LEFT JOIN other_work AS now ON now.session_id = history_changes.session_id
+    LEFT JOIN other_work AS earlier ON earlier.session_id = level_session_id
+    WHERE direction = 'slower'
+),
+firsts AS (
+    SELECT session_id AS first_session_id, case_name, nodes, ranks_per_node, threads, changes AS changes_then
+    FROM history
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(usual_hi IS NULL OR busy_in IS NOT NULL, 'likely', 'shown') AS certainty,
+    if(assumed OR busy_in IS NOT NULL, 'likely', 'shown') AS certainty,
     if(is_too_wide(ratio_lo, ratio_hi), NULL, 1 - ratio) AS cost,
     1 - ratio AS magnitude,
     format(
-        '{} {} at {}, but {} gave {}: {:.3f}×{}; {}',
-        number_text(throughput), throughput_unit, placement, previous_session_id, number_text(previous_throughput),
-        ratio,
+        '{} {} at {}: {} of {}, since session {}; {}',
+        number_text(throughput), throughput_unit, placement,
         if(
-            is_too_wide(ratio_lo, ratio_hi), ', too noisy to say how much slower',
-            format(' [{:.3f}, {:.3f}]', ratio_lo, ratio_hi)
+            is_too_wide(ratio_lo, ratio_hi), 'too noisy to say how much below the level',
+            format('{:.3f}× [{:.3f}, {:.3f}] the level', ratio, ratio_lo, ratio_hi)
         ),
+        if(
+            level_first_order = level_last_order, 'session ' || level_last_order,
+            format('sessions {} to {}', level_first_order, level_last_order)
+        ),
+        first_order,
         CASE
-            WHEN changes <> '' THEN 'changed since: ' || changes
-            WHEN changes IS NULL THEN 'changes since then are unknown'
-            ELSE 'nothing that must be equal has changed since'
+            WHEN changes_then <> '' THEN 'changed then: ' || changes_then
+            WHEN changes_then IS NULL THEN 'what changed then is unknown'
+            ELSE 'nothing that must be equal changed then'
         END
     ) || coalesce('; the machine was busy with other work in ' || busy_in, '') AS evidence,
     CASE
         WHEN busy_in IS NOT NULL
         THEN 'Measure again on a quiet machine before you look for a cause: the other work may be the cause.'
-        WHEN changes <> '' THEN 'Revert the changes one at a time, and measure again.'
+        WHEN changes_then <> '' THEN 'Revert the changes one at a time, and measure again.'
         ELSE 'Measure again when the machine is idle, then check its clocks, its neighbours and its storage.'
-    END || format(' `bench compare {} {}` shows both sides.', previous_session_id, session_id) AS advice
+    END || format(' `bench compare {} {}` shows both sides.', level_session_id, session_id) AS advice
 FROM with_busy
+LEFT JOIN firsts USING (first_session_id, case_name, nodes, ranks_per_node, threads)

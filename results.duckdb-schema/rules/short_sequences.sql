@@ -5,9 +5,9 @@
 --
 -- Fires if an example has fewer than 128 tokens (the shorter of the two lengths that BERT was trained on: Devlin et al.
 -- 2019, A.2), a rank computes for less than four times as long as it waits for exposed communication, and that costs at
--- least a tenth of the ranks' time, by the lower end of its interval if there is one. Does not fire if small_model
--- fires, which says so too. The advised length is the smallest power of two times the current one at which computation
--- takes four times as long as communication, up to 512.
+-- least a tenth of the ranks' time, by the lower end of its interval if there is one, or if it is estimated, by its
+-- point. Does not fire if small_model fires, which says so too. The advised length is the smallest power of two times
+-- the current one at which computation takes four times as long as communication, up to 512.
 WITH texts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -28,14 +28,15 @@ found AS (
     JOIN step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
     JOIN texts USING (session_id, case_name, nodes, ranks_per_node, threads)
     JOIN compared_cases USING (session_id, case_name)
-    WHERE term = 'communication' AND NOT losses.oversubscribed
-        AND coalesce(share_lo, share) >= 0.1 AND computation_ms < 4 * communication_ms AND tokens_per_example < 128
+    WHERE term = 'communication' AND NOT losses.oversubscribed AND NOT is_loss_unknown(efficiency_lo, efficiency_hi)
+        AND least_share_of(losses.known_by, share, share_lo) >= 0.1 AND computation_ms < 4 * communication_ms
+        AND tokens_per_example < 128
         -- not small_model
-        AND NOT (coalesce(share_lo, share) >= 0.25 AND computation_ms < 2 * communication_ms)
+        AND NOT (least_share_of(losses.known_by, share, share_lo) >= 0.25 AND computation_ms < 2 * communication_ms)
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(share_lo IS NOT NULL AND is_decided, 'shown', 'likely') AS certainty,
+    certainty_of(known_by, share_lo) AS certainty,
     share AS cost,
     format(
         '{} tokens per example, {:,} per rank and step: {} ms of computation compared with {} ms of communication, {} '

@@ -23,7 +23,8 @@ SELECT
     format(
         'all {} ranks of node {}{} take longer than the median rank before they first wait, by {} ms on average; the '
         'others wait for them for {}{} of a step', ranks_per_node, node, coalesce(format(' ({})', hostname), ''),
-        number_text(node_excess_ms), if(strategy = 'command', 'at most ', ''), percent_text(node_cost)
+        number_text(node_excess_ms), if(strategy = 'command', 'at most ', if(is_estimated, 'about ', '')),
+        percent_text(node_cost)
     ) AS evidence,
     format(
         'Exclude {} (sbatch and srun take --exclude) and measure again; tell the administrators.',

@@ -1,16 +1,16 @@
--- title: Batch too small for this number of ranks
+-- title: Each rank has too little work per step
 -- severity: warning
 -- meaning: Part of a step takes the same time for any batch: exchanging gradients, the optimizer, starting operations.
 --   The fewer examples a rank has per step, the more this part weighs. Under strong scaling, every further rank leaves
 --   each rank fewer examples.
 --
--- Fires if communication and, under strong scaling, the longer computation per example of smaller batches (term
--- `work`) together cost at least a quarter of the ranks' time, because an efficiency below 75 % is no longer good.
--- Each of the two counts only if it costs a thousandth or more and its interval, if any, is above 0. If all sizes have
--- the same micro-batch, no forward pass gets smaller, and longer computation has another cause. If the term `work`
--- counts and ranks share a CPU, the finding is likely: the ranks also slow each other down, by an unknown part. The
--- advised batch is the smallest power of two times the current one at which computation would be four times the
--- current loss, which is then a fifth of the ranks' time. Its time per example is the current one or, if the term
+-- Fires if communication and, under strong scaling, the longer computation per example of smaller batches (term `work`)
+-- together cost at least a quarter of the ranks' time, because an efficiency below 75 % is no longer good. Each of the
+-- two counts only if it costs a thousandth or more and its interval, if any, is above 0; of an estimate, its point. If
+-- all sizes have the same micro-batch, no forward pass gets smaller, and longer computation has another cause. If the
+-- term `work` counts and ranks share a CPU, the finding is likely: the ranks also slow each other down, by an unknown
+-- part. The advised batch is the smallest power of two times the current one at which computation would be four times
+-- the current loss, which is then a fifth of the ranks' time. Its time per example is the current one or, if the term
 -- `work` counts, the baseline's. No batch is advised beyond 64 times the current one, or beyond the data set.
 WITH fixed_micro_batches AS (
     SELECT session_id, case_name
@@ -25,7 +25,7 @@ losses AS (
         sum(share) AS cost,
         sum(lost_ms) AS lost_ms,
         coalesce(sum(lost_ms) FILTER (term = 'work'), 0) AS work_ms,
-        coalesce(bool_and(share_lo IS NOT NULL AND is_decided), false) AS is_certain,
+        min(certainty_of(known_by, share_lo)) AS least_sure,
         bool_or(term = 'work') AS has_work,
         string_agg(
             format(
@@ -37,7 +37,9 @@ losses AS (
         ) AS reasons
     FROM efficiency_loss
     WHERE axis = 'ranks' AND NOT oversubscribed AND workers > baseline_workers
-        AND term IN ('communication', 'work') AND share > 0.001 AND coalesce(share_lo, share) > 0
+        AND term IN ('communication', 'work') AND share > 0.001
+        AND least_share_of(known_by, share, share_lo) > 0
+        AND NOT is_loss_unknown(efficiency_lo, efficiency_hi)
         AND (
             term = 'communication'
             OR (scaling_mode = 'strong' AND (session_id, case_name) NOT IN (FROM fixed_micro_batches))
@@ -79,7 +81,7 @@ found AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(is_certain AND NOT may_share, 'shown', 'likely') AS certainty,
+    if(least_sure = 'shown' AND may_share, 'likely', least_sure) AS certainty,
     cost,
     format(
         'each step loses {} ms to {}; {}{} examples on each of {} ranks take {} ms of computation',

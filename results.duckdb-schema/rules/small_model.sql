@@ -7,8 +7,9 @@
 --
 -- Fires on two conditions. A rank computes for less than twice as long as it waits for exposed communication, so that
 -- communication alone leaves at most two thirds of the time. And communication costs at least a quarter of the ranks'
--- time, by the lower end of its interval if there is one: an efficiency below 75 % is no longer good. The advice to
--- halve the bytes is given on GPUs and across nodes; on one CPU, rounding them takes as long as sending them.
+-- time, by the lower end of its interval if there is one, or if it is estimated, by its point: an efficiency below 75 %
+-- is no longer good. The advice to halve the bytes is given on GPUs and across nodes; on one CPU, rounding them takes
+-- as long as sending them.
 WITH messages AS (
     SELECT session_id, case_name, sum(message_bytes) AS message_bytes
     FROM step_messages
@@ -35,11 +36,11 @@ found AS (
     JOIN step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
     JOIN models USING (session_id, case_name, nodes, ranks_per_node, threads)
     LEFT JOIN messages USING (session_id, case_name)
-    WHERE term = 'communication' AND NOT losses.oversubscribed
+    WHERE term = 'communication' AND NOT losses.oversubscribed AND NOT is_loss_unknown(efficiency_lo, efficiency_hi)
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(share_lo IS NOT NULL AND is_decided, 'shown', 'likely') AS certainty,
+    certainty_of(known_by, share_lo) AS certainty,
     share AS cost,
     format(
         '{} ms of computation per step compared with {} ms of exposed communication: {} of the ranks'' time{}{}',
@@ -72,4 +73,4 @@ SELECT
     ) AS alternatives,
     CASE WHEN can_compress THEN option_of(case_name, 'strategy.gradient_compression', 'bf16') END AS options
 FROM found
-WHERE coalesce(share_lo, share) >= 0.25 AND computation_ms < 2 * communication_ms
+WHERE least_share_of(known_by, share, share_lo) >= 0.25 AND computation_ms < 2 * communication_ms

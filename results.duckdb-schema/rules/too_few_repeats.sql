@@ -1,60 +1,71 @@
--- title: Too few repeats for an answer
+-- title: The repeats leave the answer open
 -- severity: notice
--- meaning: The repeats differ so much that the interval reaches from one verdict into the next, or is wider than the
---   suite requests. The point is the best guess, but not a decision.
+-- meaning: The interval reaches from one verdict into the next, or is wider than the suite requests. The point is the
+--   best guess, but not a decision.
 --
--- Fires if further repeats would bring both ends of the efficiency's interval under one verdict, throughput to
--- measure.until or efficiency to measure.until_efficiency, as `scaling` says. Does not fire if the interval spans more
--- than two verdicts, which is undecided. Nor does it fire if the verdict would take more than five times the current
--- number of repeats: the efficiency is then near the border of two verdicts, or the repeats are too few to tell. For
--- each case, the rule reports the size that needs the most repeats.
+-- Fires if the interval of the efficiency reaches into two verdicts, or is wider than measure.until_efficiency, or if
+-- that of throughput is wider than measure.until. More than two verdicts are `undecided`. The number of rounds is
+-- repeats_needed of `scaling`, the largest of the session. For each case, the rule reports the size that needs the most.
 WITH wanted AS (
     SELECT
-        session_id, case_name, nodes, ranks_per_node, threads, repeats, slow_repeats, efficiency, efficiency_lo,
-        efficiency_hi, verdict_lo, verdict_hi, until, throughput, throughput_unit, throughput_lo, throughput_hi, speedup,
-        speedup_hi, until_efficiency,
-        coalesce(repeats_needed_until, 0) AS for_until,
-        coalesce(repeats_needed_until_efficiency, 0) AS for_until_efficiency,
-        if(repeats_needed <= 4 * repeats AND NOT is_open(verdict_lo, verdict_hi), repeats_needed, 0) AS for_verdict,
-        greatest(for_until, for_until_efficiency, coalesce(for_verdict, 0)) AS more
+        *,
+        max(repeats_needed) OVER (PARTITION BY session_id) AS rounds_needed,
+        coalesce(verdict_lo <> verdict_hi AND NOT is_open(verdict_lo, verdict_hi), false) AS is_between,
+        coalesce(throughput_hi > throughput * (1 + until), false) AS is_wide,
+        coalesce(speedup_hi > speedup * (1 + until_efficiency) AND NOT is_baseline, false) AS is_ratio_wide
     FROM scaling
     WHERE NOT oversubscribed
-    QUALIFY row_number() OVER (PARTITION BY session_id, case_name ORDER BY more DESC, workers DESC, nodes) = 1
+),
+worst AS (
+    SELECT * FROM wanted
+    WHERE (is_between OR is_wide OR is_ratio_wide) AND verdict IS DISTINCT FROM 'undecided'
+    QUALIFY row_number() OVER (
+        PARTITION BY session_id, case_name ORDER BY coalesce(repeats_needed, 21) DESC, workers DESC, nodes
+    ) = 1
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,
-    more AS magnitude,
-    CASE more
-        WHEN for_until THEN format(
+    coalesce(repeats_needed, 21) AS magnitude,
+    CASE
+        WHEN is_between THEN format(
+            'efficiency is {} with {} repeats: {} or {}',
+            CASE
+                WHEN is_too_wide(efficiency_lo, efficiency_hi) THEN efficiency_percent(efficiency)
+                ELSE efficiency_text(efficiency, efficiency_lo, efficiency_hi)
+            END,
+            repeats, verdict_lo, verdict_hi
+        )
+        WHEN is_wide THEN format(
             'throughput is {} {}{} with {} repeats, but the suite requests ±{}',
             number_text(throughput), throughput_unit,
-            if(
-                is_too_wide(throughput_lo, throughput_hi),
-                ', too noisy for an interval,',
-                format(' [{}, {}]', number_text(throughput_lo), number_text(throughput_hi))
-            ),
+            CASE
+                WHEN is_too_wide(throughput_lo, throughput_hi) THEN ', too noisy for an interval,'
+                ELSE format(' [{}, {}]', number_text(throughput_lo), number_text(throughput_hi))
+            END,
             repeats, percent_text(until)
         )
-        WHEN for_until_efficiency THEN format(
+        ELSE format(
             'efficiency is known to within ±{} with {} repeats, but the suite requests ±{}',
             percent_text(speedup_hi / speedup - 1), repeats, percent_text(until_efficiency)
         )
-        ELSE format(
-            'efficiency is {} with {} repeats: {} or {}',
-            if(
-                is_too_wide(efficiency_lo, efficiency_hi),
-                percent_text(efficiency),
-                share_text(efficiency, efficiency_lo, efficiency_hi)
-            ),
-            repeats, verdict_lo, verdict_hi
-        )
     END AS evidence,
-    if(
-        more > 4 * repeats,
-        'Measure on a quiet machine, with more repeats.',
-        'Take more repeats. Until then, report the interval.'
-    ) AS advice,
-    format('--repeats {}', repeats + slow_repeats + least(more, 4 * repeats)) AS options
-FROM wanted
-WHERE more > 0
+    CASE
+        WHEN repeats_needed IS NOT NULL THEN format(
+            'Take {} more rounds; in 7 to 9 sessions of 10 they are enough. Until then, report the interval.',
+            rounds_needed
+        )
+        WHEN is_between THEN format(
+            'Report both: the efficiency is on the border of {} and {}, and 20 more rounds would not decide it reliably.',
+            verdict_lo, verdict_hi
+        )
+        ELSE 'Report the interval: 20 more rounds would not make it as narrow as the suite requests.'
+    END || CASE
+        WHEN log_variance > 0.05 ** 2
+            THEN format(' Runs vary by {}: measure on a quiet machine.', percent_text(sqrt(log_variance)))
+        ELSE ''
+    END AS advice,
+    CASE WHEN repeats_needed IS NOT NULL THEN format('--repeats {}', repeats + rounds_needed) END AS options
+FROM worst
+JOIN (SELECT session_id, case_name, nodes, ranks_per_node, threads, log_variance FROM placements) AS variances
+    USING (session_id, case_name, nodes, ranks_per_node, threads)

@@ -1,49 +1,56 @@
 -- title: Not decided
 -- severity: warning
--- meaning: The repeats differ so much that the efficiency may be almost anything. These runs do not show whether more
---   workers pay off, nor what to change. Other findings at this size are likely at most.
+-- meaning: The repeats are too few or differ so much that the efficiency may be almost anything. These runs do not show
+--   whether more workers pay off, nor what to change.
 --
--- Fires if the interval of the efficiency spans more than two verdicts. The advised repeats bring it under one verdict,
--- unless that takes more than three times the current number: then only a quieter machine helps.
+-- Fires if the interval of the efficiency spans more than two verdicts, and if two ok repeats or more give none: it
+-- takes three rounds, and times that are not rounded to a few digits.
 WITH open_ones AS (
-    SELECT
-        *,
-        ln(efficiency_hi / efficiency_lo) AS width,
-        least(coalesce(repeats_needed, 2 * repeats), 2 * repeats) AS more
-    FROM scaling
-    WHERE NOT oversubscribed AND is_open(verdict_lo, verdict_hi)
-),
-variations AS (
-    SELECT session_id, case_name, nodes, ranks_per_node, threads, sqrt(log_variance) AS variation, logs FROM placements
+    SELECT * FROM (
+        SELECT
+            *,
+            coalesce(resolution > 0.5, false) AS is_coarse,
+            coalesce(ln(efficiency_hi / efficiency_lo), CASE WHEN is_coarse THEN 99 ELSE 0 END) AS width,
+            max(repeats_needed) OVER (PARTITION BY session_id) AS rounds_needed
+        FROM scaling
+        WHERE NOT oversubscribed
+    ) AS all_sizes
+    WHERE verdict = 'undecided'
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,
     width AS magnitude,
-    format(
-        'efficiency {}anything from {} to {}; {}',
-        if(
-            is_too_wide(efficiency_lo, efficiency_hi),
-            'may be ',
-            format('is {}: ', share_text(efficiency, efficiency_lo, efficiency_hi))
-        ),
-        verdict_lo, verdict_hi,
-        CASE
-            WHEN rounds IS NOT NULL THEN format(
-                'within {} rounds it varies by {}', rounds,
-                percent_text(sqrt(variance_of(differences_within(here.logs, there.logs))))
-            )
-            ELSE format(
-                'the throughputs of {} repeats vary by {}{}', repeats, percent_text(here.variation),
-                coalesce(format(', those of the baseline by {}', percent_text(there.variation)), '')
-            )
-        END
-    ) AS evidence,
-    'Measure on a quiet machine: stop other work on it, or request an exclusive node; then take more repeats'
-    || if(coalesce(repeats_needed > more, true), ' (on the machine as it is, they hardly help).', '.') AS advice,
-    format('--repeats {}', repeats + slow_repeats + more) AS options
+    CASE
+        WHEN is_coarse THEN format('the times are rounded by up to {} of a run: too coarse for an interval',
+            percent_text(resolution / 2))
+        WHEN efficiency_lo IS NULL AND speedup_min IS NOT NULL THEN format(
+            'in {} rounds the speedup was {} to {}: too few for an interval', repeats,
+            number_text(speedup_min), number_text(speedup_max)
+        )
+        WHEN efficiency_lo IS NULL THEN format('{} repeats give no interval', repeats)
+        ELSE format(
+            'efficiency {}anything from {} to {} with {} repeats',
+            CASE
+                WHEN is_too_wide(efficiency_lo, efficiency_hi) THEN 'may be '
+                ELSE format('is {}: ', efficiency_text(efficiency, efficiency_lo, efficiency_hi))
+            END,
+            verdict_lo, verdict_hi, repeats
+        )
+    END AS evidence,
+    CASE
+        WHEN is_coarse THEN 'Import times with more digits, or of longer runs: more rounds do not help.'
+        WHEN efficiency_lo IS NULL AND repeats_needed IS NOT NULL
+            THEN format('Take {} more rounds, then ask again.', rounds_needed)
+        WHEN repeats_needed IS NOT NULL
+            THEN format('Take {} more rounds; in 7 to 9 sessions of 10 they are enough.', rounds_needed)
+        ELSE 'Report the interval: 20 more rounds would not decide it reliably.'
+    END || CASE
+        WHEN log_variance > 0.05 ** 2
+            THEN format(' Runs vary by {}: measure on a quiet machine.', percent_text(sqrt(log_variance)))
+        ELSE ''
+    END AS advice,
+    CASE WHEN repeats_needed IS NOT NULL AND NOT is_coarse THEN format('--repeats {}', repeats + rounds_needed) END AS options
 FROM open_ones
-JOIN variations AS here USING (session_id, case_name, nodes, ranks_per_node, threads)
-LEFT JOIN variations AS there
-    ON there.session_id = open_ones.session_id AND there.case_name = baseline_case AND there.nodes = baseline_nodes
-    AND there.ranks_per_node = baseline_ranks_per_node AND there.threads = baseline_threads
+JOIN (SELECT session_id, case_name, nodes, ranks_per_node, threads, log_variance FROM placements) AS variances
+    USING (session_id, case_name, nodes, ranks_per_node, threads)

@@ -12,16 +12,16 @@
 WITH terms AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, scaling_mode, world_size,
-        sum(share) FILTER (depends_on_batch AND coalesce(share_lo, share) > 0) AS batch_share,
+        sum(share) FILTER (depends_on_batch AND least_share_of(known_by, share, share_lo) > 0) AS batch_share,
         max(share) FILTER (NOT depends_on_batch) AS largest_other,
-        any_value(is_decided) AS is_decided,
+        any_value(known_by) AS known_by,
         arg_max(term, share) FILTER (depends_on_batch) AS larger_term,
         arg_max_null(share_lo, share) FILTER (depends_on_batch AND share IS NOT NULL) AS larger_lo
     FROM (
         SELECT *, term = 'communication' OR (term = 'work' AND scaling_mode = 'strong') AS depends_on_batch
         FROM efficiency_loss
     )
-    WHERE axis = 'ranks' AND NOT oversubscribed
+    WHERE axis = 'ranks' AND NOT oversubscribed AND NOT is_loss_unknown(efficiency_lo, efficiency_hi)
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, scaling_mode, world_size
 ),
 with_room AS (
@@ -38,7 +38,7 @@ with_room AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(larger_lo > 0 AND is_decided AND NOT may_share, 'shown', 'likely') AS certainty,
+    certainty_of(known_by, CASE WHEN larger_lo > 0 AND NOT may_share THEN larger_lo END) AS certainty,
     batch_share AS cost,
     format(
         'with {} examples per rank, {} of the memory is free, while {} of the ranks'' time is lost to exposed '

@@ -46,10 +46,8 @@ compared AS (
     SELECT
         points.*,
         switched_off.case_name AS off_case, other_case,
-        exp(log_ratio_of(switched_off.logs, points.logs)) AS time_ratio,
-        ratio_half_width(
-            points.logs, switched_off.logs, is_stopped_early := points.stops_early OR switched_off.stops_early
-        ) AS half_width
+        log_ratio(switched_off.logs, points.logs, points.stops_early OR switched_off.stops_early) AS slower,
+        exp(slower['point']) AS time_ratio
     FROM points
     LEFT JOIN switched_off USING (
         session_id, nodes, ranks_per_node, threads, scaling_mode, axis, workload, settings, precision, device_type,
@@ -60,17 +58,17 @@ compared AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(half_width IS NULL, 'likely', 'shown') AS certainty,
+    if(slower.lo IS NULL, 'likely', 'shown') AS certainty,
     1 - 1 / time_ratio AS cost,
     CASE
         WHEN off_case IS NULL
         THEN 'find_unused_parameters is on, and '
             || coalesce(other_case || ' trains the same model without it', 'no run shows that it is needed')
-        WHEN half_width IS NULL
+        WHEN slower.lo IS NULL
         THEN format('a step takes {:.2f} times as long as in {}, which has it off', time_ratio, off_case)
         ELSE format(
             'a step takes {:.2f} times [{:.2f}, {:.2f}] as long as in {}, which has it off', time_ratio,
-            time_ratio * exp(-half_width), time_ratio * exp(half_width), off_case
+            exp(slower.lo), exp(slower.hi), off_case
         )
     END AS evidence,
     'Turn find_unused_parameters off'
@@ -82,7 +80,7 @@ SELECT
     option_of(case_name, 'strategy.find_unused_parameters', 'false') AS options
 FROM compared
 WHERE CASE
-    WHEN off_case IS NOT NULL THEN coalesce(time_ratio * exp(-half_width) > 1, time_ratio >= 1.05)
+    WHEN off_case IS NOT NULL THEN coalesce(slower.lo > 0, time_ratio >= 1.05)
     ELSE NOT EXISTS (
         FROM settings AS others
         WHERE others.session_id = compared.session_id AND others.model = compared.model AND others.has_unused

@@ -7,7 +7,7 @@ CREATE TABLE findings (
     nodes INTEGER,                 -- null: applies to the whole case
     ranks_per_node INTEGER,        -- null: applies to the whole case
     threads INTEGER,               -- null: applies to the whole case
-    certainty VARCHAR,             -- shown, likely
+    certainty VARCHAR,  -- shown, likely, estimated: the view diagnosis shows it as likely, and advises to measure first
     cost DOUBLE,                   -- share of the ranks' time that the finding explains; null if unknown
     magnitude DOUBLE,              -- orders placements that have no cost: larger is worse; the unit depends on the rule
     evidence VARCHAR,              -- the figures behind the finding

@@ -29,6 +29,7 @@ CREATE TABLE runs (
     couples_examples BOOLEAN,  -- whether an example's loss depends on the others in its rank's batch, as with BatchNorm
     metric VARCHAR,                -- the workload's name for the score in val_accuracy, such as Dice; null: accuracy
     same_batch BOOLEAN,            -- whether all ranks had the same first batch; null for one rank, one group that shares its batch, or a pipeline
+    work_of_ranks JSON,  -- tokens, or else examples, of each rank in a mean measured step; null: not counted, or one rank
     ranks_train VARCHAR,           -- one model, independent copies: no gradients are combined; null unless a command, for one rank, and if unknown
     recorded_by JSON,              -- how the probe obtained each figure of a command; null for other workloads
     profile_problem VARCHAR,       -- why a rank has no rows in profile although steps were profiled; null: no problem

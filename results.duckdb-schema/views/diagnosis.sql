@@ -1,8 +1,7 @@
 -- One row per session, case and finding: what is wrong, its evidence, and what to change. Each rule is a file in rules/
 -- or a custom rule (`bench load --rules DIR`); load has run all of them (findings). If a finding applies to several
 -- placements of a case, the placement with the largest cost represents them; without a cost, the one with the largest
--- `magnitude`. Left out: what shipped rules only suspect as the cause of a loss, where the repeats do not show how much
--- was lost.
+-- `magnitude`. A cause that was estimated is likely, and its first advice is to measure it.
 CREATE OR REPLACE VIEW diagnosis AS
 WITH places AS (
     SELECT DISTINCT
@@ -16,21 +15,9 @@ suites AS (
     FROM sessions
     LEFT JOIN other_work USING (session_id)
 ),
-undecided AS (
-    SELECT session_id, case_name, nodes, ranks_per_node, threads, true AS is_undecided
-    FROM scaling
-    WHERE is_loss_unknown(efficiency_lo, efficiency_hi)
-),
-supported AS (
-    SELECT findings.*
-    FROM findings
-    JOIN (SELECT finding, is_custom FROM diagnosis_rules) AS origins USING (finding)
-    LEFT JOIN undecided USING (session_id, case_name, nodes, ranks_per_node, threads)
-    WHERE is_custom OR cost IS NULL OR certainty = 'shown' OR is_undecided IS NOT TRUE
-),
 placed AS (
     SELECT
-        supported.*,
+        findings.*,
         try_cast(nullif(regexp_extract(options, '^--repeats (\d+)$', 1), '') AS INTEGER) AS repeats_asked,
         places.workers, places.world_size, places.placement,
         count(DISTINCT (nodes, ranks_per_node, threads)) OVER of_case AS times,
@@ -39,9 +26,23 @@ placed AS (
             of_case ORDER BY
                 round(cost, 9) DESC NULLS LAST, round(magnitude, 9) DESC NULLS LAST, certainty DESC, workers DESC, nodes
         ) AS place
-    FROM supported
+    FROM findings
     LEFT JOIN places USING (session_id, case_name, nodes, ranks_per_node, threads)
     WINDOW of_case AS (PARTITION BY session_id, case_name, finding)
+),
+worded AS (
+    SELECT
+        placed.*, title, severity, meaning,
+        certainty = 'estimated' AS is_estimated,
+        coalesce(CASE WHEN is_estimated THEN 'by estimate, ' ELSE '' END || evidence, title) AS said,
+        CASE
+            WHEN is_estimated
+            THEN 'Profile some steps first: until then, communication, slower computation and a rank that is slow in '
+                'backward look alike.'
+        END AS measure_first
+    FROM placed
+    JOIN diagnosis_rules USING (finding)
+    WHERE place = 1
 ),
 final AS (
     SELECT
@@ -50,24 +51,24 @@ final AS (
         finding,                       -- name of the rule
         title,                         -- what is wrong, in a few words
         severity,                      -- critical, warning, notice
-        -- certainty: shown: supported by an interval or a count; likely: by points only, or efficiency is undecided, or
-        -- it costs time and other work kept the machine busy
-        if(is_busy AND cost IS NOT NULL, 'likely', certainty) AS certainty,
+        -- certainty: shown: supported by an interval or a count; likely: by points or an estimate only, or it costs
+        -- time and other work kept the machine busy
+        if(is_estimated OR (is_busy AND cost IS NOT NULL), 'likely', certainty) AS certainty,
         cost,                          -- share of the ranks' time that the finding explains; null if unknown
         magnitude,                     -- orders placements that have no cost: larger is worse
         -- evidence: all figures behind the finding
-        concat_ws('; ', coalesce(placed.evidence, title), details) AS evidence,
-        coalesce(placed.evidence, title) AS short_evidence,  -- the figures that a terminal shows
+        concat_ws('; ', said, details) AS evidence,
+        said AS short_evidence,        -- the figures that a terminal shows
         meaning,                       -- why it matters
         -- advice: what to change, what else may help, and side effects
-        concat_ws(' ', placed.advice, alternatives, caution) AS advice,
+        concat_ws(' ', measure_first, placed.advice, alternatives, caution) AS advice,
         -- short_advice: what a terminal shows of the advice: what to change, and side effects
-        concat_ws(' ', placed.advice, caution) AS short_advice,
+        concat_ws(' ', measure_first, placed.advice, caution) AS short_advice,
         -- options: arguments of `bench suite` that try the advice; null if no setting does, or if measured elsewhere.
         -- All findings of a session that ask for repeats have the largest number, because one command serves all.
         CASE
-            WHEN imported IS NULL
-            THEN coalesce('--repeats ' || max(repeats_asked) OVER of_repeats, options)
+            WHEN imported IS NULL AND is_estimated THEN profile_option()
+            WHEN imported IS NULL THEN coalesce('--repeats ' || max(repeats_asked) OVER of_repeats, options)
         END AS options,
         times,                         -- number of placements of the case with this finding; evidence is from the worst
         -- finding_order: 1-based within the session: severity, then cost; critical findings without a cost come first
@@ -77,10 +78,8 @@ final AS (
                 list_position(['critical', 'warning', 'notice'], severity), severity = 'critical' AND cost IS NOT NULL,
                 cost DESC NULLS LAST, finding, case_name
         ) AS finding_order
-    FROM placed
-    JOIN diagnosis_rules USING (finding)
+    FROM worded AS placed
     JOIN suites ON suites.session_id = placed.session_id
-    WHERE place = 1
     WINDOW of_repeats AS (PARTITION BY placed.session_id, repeats_asked > 0)
 )
 SELECT * FROM final;

@@ -2,13 +2,13 @@
 -- session. A line of history is a case (with its workload, scaling, strategy, axis and unit of throughput) at a
 -- placement (threads count if they are the axis), in one suite (quick or not; measured, imported or published)
 -- on one kind of device (cpu, cuda). Within a line, an experiment is a set of points with equal settings and threads on
--- the same device model. The previous session is the last earlier one with an ok repeat in the same experiment, not
--- oversubscribed. If there is none, it is the last oversubscribed one, or else the last one of the line with an ok
--- repeat; the two are then not comparable and there is no verdict. Facts that neither side has, as with imports, count
--- as equal. Intervals: two-sided 95 % over repeats; for the ratio Welch
--- on the difference of mean ln(throughput), because two sessions have no round in common; null below two repeats on
--- either side. They do not include differences between sessions (nodes, neighbours, temperature); with enough sessions,
--- `usual_lo` and `usual_hi` show how large these are.
+-- the same device model. The previous session is the last earlier one with an ok repeat in the same experiment, neither
+-- oversubscribed nor with an odd run. If there is none, it is the last one that is, or else the last one of the line
+-- with an ok repeat; the two are then not comparable and there is no verdict. Facts that neither side has, as with
+-- imports, count as equal. Intervals: two-sided 95 % over repeats; for the ratio Welch on the difference of mean
+-- ln(throughput), because two sessions have no round in common; null below two repeats on either side. They do not
+-- include differences between sessions (nodes, neighbours, temperature). history_changes does: it decides what became
+-- slower or faster.
 CREATE OR REPLACE VIEW history AS
 WITH ordered_sessions AS (
     SELECT
@@ -38,7 +38,7 @@ points AS MATERIALIZED (
         history_points.* EXCLUDE (line_facts, fingerprints, config),
         created_at, quick, is_imported, session_order, line_id, line_number, experiment_id,
         row_number() OVER () AS point,
-        0.02 AS margin  -- of ratios: `same` is within 1 ± margin, a regression is below 1 - margin
+        0.02 AS margin  -- of ratios: `same` is within 1 ± margin
     FROM history_points
     JOIN ordered_sessions USING (session_id)
     JOIN lines USING (line_facts)
@@ -48,7 +48,7 @@ with_earlier AS (
     SELECT
         point, line_id, experiment_id,
         CASE WHEN repeats > 0 THEN point END AS this,
-        CASE WHEN NOT oversubscribed THEN this END AS comparable,
+        CASE WHEN NOT oversubscribed AND odd_runs = 0 THEN this END AS comparable,
         coalesce(
             lag(comparable IGNORE NULLS) OVER same_experiment,
             lag(this IGNORE NULLS) OVER same_experiment,
@@ -73,7 +73,8 @@ earlier_points AS (
         {
             'session_id': session_id, 'created_at': created_at, 'threads': threads, 'settings': settings,
             'experiment_facts': experiment_facts, 'repeats': repeats, 'throughput': throughput,
-            'log_variance': log_variance, 'stops_early': stops_early, 'oversubscribed': oversubscribed,
+            'log_variance': log_variance, 'stops_early': stops_early,
+            'is_judged': NOT oversubscribed AND odd_runs = 0,
             'fingerprints_digest': fingerprints_digest
         } AS previous
     FROM points
@@ -162,7 +163,7 @@ with_differences AS (
         ln(throughput / previous.throughput) AS log_ratio,
         log_variance / repeats AS a,
         previous.log_variance / previous.repeats AS b,
-        oversubscribed OR previous.oversubscribed AS is_oversubscribed,
+        NOT oversubscribed AND odd_runs = 0 AND previous.is_judged AS is_judged,
         CASE WHEN previous IS NOT NULL THEN [
             ['settings', 'device', 'threads'][place]
             FOR place IN [1, 2, 3] IF experiment_facts[place] IS DISTINCT FROM previous.experiment_facts[place]
@@ -173,87 +174,31 @@ with_differences AS (
     LEFT JOIN documents_differences
         ON baseline = previous.fingerprints_digest AND candidate = fingerprints_digest
 ),
-with_moments AS (
+with_facts_by_class AS (
     SELECT
         *,
         len(unlike) = 0 AS is_alike,
         [fact FOR fact IN differences IF fact.class = 'must_equal'] AS must_equal,
-        -- of two sessions between which nothing relevant changed
-        CASE WHEN is_alike AND len(must_equal) = 0 AND NOT is_oversubscribed THEN log_ratio ** 2 END AS unchanged_square
-    FROM with_differences
-),
-with_usual AS (
-    SELECT
-        *,
-        count(unchanged_square) OVER before AS unchanged_pairs,
-        avg(unchanged_square) OVER before AS mean_square
-    FROM with_moments
-    WINDOW before AS (
-        PARTITION BY line_id, experiment_id ORDER BY session_order ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    )
-),
-with_welch AS (
-    SELECT
-        *,
         [fact FOR fact IN differences IF fact.class <> 'must_equal'] AS worth_knowing,
-        sqrt(a + b) AS se,
-        welch_df(a, repeats, b, previous.repeats) AS welch_df,
-        log_ratio - ln(1 - margin) AS above_limit,  -- below 0 it is a regression
-        ln(1 + margin) - log_ratio AS below_gain  -- below 0 it is an improvement
-    FROM with_usual
-),
-with_half_widths AS (
-    SELECT *, t_quantile_for(welch_df, stops_early OR previous.stops_early) * se AS ratio_half_width
-    FROM with_welch
+        t_quantile_for(welch_df(a, repeats, b, previous.repeats), stops_early OR previous.stops_early) * sqrt(a + b)
+            AS ratio_half_width
+    FROM with_differences
+    LEFT JOIN settings_differences USING (point)
 ),
 with_intervals AS (
     SELECT
         *,
         exp(log_ratio) AS ratio,
         exp(log_ratio - ratio_half_width) AS ratio_lo,
-        exp(log_ratio + ratio_half_width) AS ratio_hi,
-        -- Successive pairs share a session: k of them count as much as 2 k² / (3 k - 1) independent ones.
-        CASE WHEN unchanged_pairs >= 3 THEN 2 * unchanged_pairs ** 2 / (3 * unchanged_pairs - 1) END AS usual_df,
-        CASE WHEN unchanged_pairs >= 3 THEN sqrt(mean_square) END AS usual_se
-    FROM with_half_widths
+        exp(log_ratio + ratio_half_width) AS ratio_hi
+    FROM with_facts_by_class
 ),
-with_tails AS (
+changed AS (
     SELECT
-        *,
-        CASE
-            WHEN is_alike AND NOT is_oversubscribed THEN ratio_verdict(ratio, ratio_lo, ratio_hi, margin)
-        END AS verdict,
-        t_quantile(usual_df) * usual_se AS usual_half_width,
-        p_not_below(above_limit, se, welch_df) AS repeats_p,
-        p_not_below(above_limit, usual_se, usual_df) AS sessions_p,
-        p_not_below(below_gain, se, welch_df) AS gain_repeats_p,
-        p_not_below(below_gain, usual_se, usual_df) AS gain_sessions_p
-    FROM with_intervals
-),
-with_p AS (
-    SELECT
-        *,
-        CASE WHEN verdict IS NOT NULL THEN greatest(repeats_p, coalesce(sessions_p, repeats_p)) END AS regression_p,
-        CASE WHEN verdict IS NOT NULL THEN greatest(gain_repeats_p, coalesce(gain_sessions_p, gain_repeats_p)) END
-            AS gain_p
-    FROM with_tails
-),
-with_steps AS (
-    SELECT
-        *,
-        holm_step(regression_p, session_id) AS regression_step,
-        holm_step(gain_p, session_id) AS gain_step
-    FROM with_p
-),
-with_holm AS (
-    SELECT
-        *,
-        holm_p_of(regression_p, regression_step, session_id) AS holm_p,
-        holm_p_of(gain_p, gain_step, session_id) AS gain_holm_p,
-        exp(-usual_half_width) AS usual_lo,
-        exp(usual_half_width) AS usual_hi
-    FROM with_steps
-    LEFT JOIN settings_differences USING (point)
+        session_id, case_name, nodes, ranks_per_node, threads, direction, returns, level_first_order, level_last_order,
+        first_order, ratio AS level_ratio, ratio_lo AS level_ratio_lo, ratio_hi AS level_ratio_hi
+    FROM history_changes
+    WHERE case_name IS NOT NULL
 ),
 final AS (
     SELECT
@@ -269,6 +214,7 @@ final AS (
         -- experiment: 1-based within the line, by first session; equal: same settings, threads and device model
         experiment,
         oversubscribed,
+        odd_runs,                      -- number of ok repeats in odd_runs; with one, the session is not judged
         runs,                          -- number of last attempts with any status
         repeats, throughput,
         throughput_lo,
@@ -289,8 +235,14 @@ final AS (
         is_alike,  -- whether the previous session ran the same experiment; null without a previous session
         unlike,                        -- what makes it another experiment: settings, device, threads
         other_settings,                -- settings that differ from the previous session's: `global_batch: 64 → 256`
-        -- verdict: faster, slower, same, inconclusive, like `compare` with 2 %; null: not alike, or oversubscribed
-        verdict,
+        -- verdict: slower, faster: its level changed; same: the interval of the ratio is within 1 ± 2 %; else
+        -- inconclusive; null: not alike, oversubscribed, or with an odd run
+        CASE
+            WHEN direction IS NOT NULL THEN direction
+            WHEN NOT is_alike OR NOT is_judged OR ratio IS NULL THEN NULL
+            WHEN ratio_lo >= 1 - margin AND ratio_hi <= 1 + margin THEN 'same'
+            ELSE 'inconclusive'
+        END AS verdict,
         -- changed: must_equal keys of the fingerprint that differ from the previous session's; null: unknown
         [fact.key FOR fact IN must_equal] AS changed,
         -- changes: the same in words, `torch: 2.14.0 → 2.15.0`, with files of the user's code and their commit as one;
@@ -305,26 +257,17 @@ final AS (
         [fact.key FOR fact IN worth_knowing] AS also_changed,
         -- also_changes: the same in words
         joined([fact.words FOR fact IN worth_knowing IF fact.words IS NOT NULL], '; ') AS also_changes,
-        unchanged_pairs,  -- earlier sessions of the experiment with the same fingerprint as their previous one
-        -- The spread of the ratio between two sessions without a change, from these pairs; null below three of them.
-        usual_lo,  -- lower end of the ratios that are usual without a change: 95 %, from unchanged_pairs
-        usual_hi,                      -- upper end of these ratios; null below three unchanged_pairs
-        -- regression_p: one-sided, that the ratio is not below 1 - 2 %: the larger of repeats' and unchanged_pairs'
-        regression_p,
-        holm_p,                        -- regression_p after Holm's correction over all rows of the session
-        -- regression: slower, and both ratio_hi and ratio × usual_hi, where known, below 1 - 2 %; holm_p at most 5 %
-        coalesce(
-            verdict = 'slower' AND ratio_hi < 1 - margin AND ratio * coalesce(usual_hi, 1) < 1 - margin
-                AND holm_p <= 0.05,
-            false
-        ) AS regression,
-        -- improvement: faster, both ratio_lo and ratio × usual_lo, where known, above 1 + 2 %; after Holm's correction
-        -- of its own p at most 5 %
-        coalesce(
-            verdict = 'faster' AND ratio_lo > 1 + margin AND ratio * coalesce(usual_lo, 1) > 1 + margin
-                AND gain_holm_p <= 0.05,
-            false
-        ) AS improvement
-    FROM with_holm
+        -- regression: slower than its level of earlier sessions (history_changes), in excess of what all cases share
+        coalesce(direction = 'slower', false) AS regression,
+        coalesce(direction = 'faster', false) AS improvement,  -- faster than its level, likewise
+        level_ratio,                   -- throughput of the sessions from first_order on ÷ level; null: no change
+        level_ratio_lo,
+        level_ratio_hi,
+        level_first_order,             -- session_order of the oldest session of the level
+        level_last_order,              -- session_order of the newest session of the level
+        first_order,                   -- session_order of the first session at the new level
+        returns                        -- whether the change goes back to the level before the last change
+    FROM with_intervals
+    LEFT JOIN changed USING (session_id, case_name, nodes, ranks_per_node, threads)
 )
 SELECT * FROM final;

@@ -1,9 +1,9 @@
--- One row per session, case, law and n: throughput by the law fitted to the case (law_fits), at the measured sizes and,
--- unless the runs reject the law, at the next four doublings of the largest. Under strong scaling, there are never more
--- ranks than examples in the global batch. Serial laws do not exceed the efficiency of the largest measured size.
--- Interval: two-sided 95 % of the law's curve by profile likelihood; null if the law is rejected. The interval assumes
--- that the law holds beyond the measured sizes, which it cannot check. The law `communication` is not a fitted curve
--- but communication_prediction; its interval is the range of the overlap.
+-- One row per session, case, kind of prediction and n: the throughput by the case's law (law_fits), at the measured
+-- sizes and at the next four doublings of the largest. Under strong scaling, there are never more ranks than examples
+-- in the global batch. Intervals are two-sided 95 %: the errors of the forms, their disagreement, and the error of
+-- leaving the largest size out for each doubling ahead. They hold if nothing new begins beyond the measured sizes,
+-- which no law can check. `communication` is not a fitted law but communication_prediction; its interval is the range
+-- of the overlap.
 CREATE OR REPLACE VIEW scaling_prediction AS
 WITH fits AS (
     SELECT * FROM law_fits
@@ -17,7 +17,8 @@ suites AS (
 points AS (
     SELECT
         session_id, case_name, workers,
-        exp(avg(ln(throughput))) AS measured_throughput
+        any_value(measured_throughput) AS measured_throughput,
+        any_value(measured_speedup) AS measured_speedup
     FROM law_points
     GROUP BY session_id, case_name, workers
 ),
@@ -30,8 +31,7 @@ cases AS (
     GROUP BY session_id, case_name
 ),
 curves AS (
-    SELECT session_id, case_name, scaling_mode, axis, segment, law, largest_workers, left_out_error,
-        unnest(curve) AS point
+    SELECT session_id, case_name, scaling_mode, axis, segment, largest_workers, left_out_error, unnest(curve) AS point
     FROM fits
 ),
 values_of_sizes AS (
@@ -39,39 +39,45 @@ values_of_sizes AS (
 ),
 fitted AS (
     SELECT
-        session_id, suite, case_name, scaling_mode, axis, segment, law, workers,
-        if(workers > largest_workers, 'predicted', 'measured') AS kind,
-        throughput, throughput_lo, throughput_hi,
-        measured_throughput,
-        throughput_of_one,
+        session_id, suite, case_name, scaling_mode, axis, segment,
+        'fitted' AS law,
+        workers,
+        CASE WHEN workers > largest_workers THEN 'predicted' ELSE 'measured' END AS kind,
+        throughput, throughput_lo, throughput_hi, measured_throughput, measured_speedup, throughput_of_one,
         throughput / measured_throughput - 1 AS relative_error,
         left_out_error
     FROM values_of_sizes
     JOIN suites USING (session_id)
     JOIN cases USING (session_id, case_name)
     LEFT JOIN points USING (session_id, case_name, workers)
-    WHERE kind = 'measured' OR scaling_mode = 'weak' OR axis = 'threads' OR workers <= coalesce(global_batch, workers)
+    WHERE
+        workers <= largest_workers OR scaling_mode = 'weak' OR axis = 'threads'
+        OR workers <= coalesce(global_batch, workers)
 ),
 both_kinds AS (
     SELECT * FROM fitted
     UNION ALL BY NAME
     SELECT
-        session_id, suite, case_name, scaling_mode, axis, 'communication' AS law, kind, workers, measured_throughput,
+        session_id, suite, case_name, scaling_mode, axis, 'communication' AS law, kind, workers,
+        communication_prediction.measured_throughput,
+        CASE WHEN communication_prediction.measured_throughput IS NOT NULL THEN measured_speedup END
+            AS measured_speedup,
         throughput_of_one, throughput, throughput_lo, throughput_hi, relative_error
     FROM communication_prediction
+    LEFT JOIN points USING (session_id, case_name, workers)
     WHERE has_fewest_nodes
 ),
 final AS (
     SELECT
         session_id, suite, case_name, scaling_mode, axis,
-        law,                                      -- amdahl, gustafson, usl, communication
+        law,                                      -- fitted, communication
         kind,                                     -- measured, predicted
         workers,
-        throughput,                               -- on the law's curve, in the unit of throughput
+        throughput,                               -- by the law, in the unit of throughput
         throughput_lo,                            -- lower end of the 95 % interval; of communication: without overlap
         throughput_hi,                            -- upper end of the 95 % interval; of communication: with full overlap
-        measured_throughput,                      -- in the unit of throughput; null if kind is predicted
-        relative_error,   -- of the curve compared with the measurement; null if communication starts from it
+        measured_throughput,                      -- as in scaling; null if kind is predicted
+        relative_error,   -- of the law compared with the measurement; null if communication starts from it
         -- left_out_error: error of the law at the largest measured size, if it is fitted to the other sizes
         left_out_error,
         -- segment: sizes that were fitted together: all, one node, across nodes; null for communication
@@ -80,10 +86,10 @@ final AS (
         throughput / throughput_of_one AS speedup,
         throughput_lo / throughput_of_one AS speedup_lo,
         throughput_hi / throughput_of_one AS speedup_hi,
-        speedup / workers AS efficiency,          -- speedup ÷ workers
-        speedup_lo / workers AS efficiency_lo,
-        speedup_hi / workers AS efficiency_hi,
-        measured_throughput / throughput_of_one AS measured_speedup  -- null if kind is predicted
+        throughput / throughput_of_one / workers AS efficiency,  -- speedup ÷ workers
+        throughput_lo / throughput_of_one / workers AS efficiency_lo,
+        throughput_hi / throughput_of_one / workers AS efficiency_hi,
+        measured_speedup                          -- as in scaling; null if kind is predicted
     FROM both_kinds
 )
 SELECT * FROM final;

@@ -1,4 +1,4 @@
-"""A workload in which the last of several ranks is slow: in getting its batch, or in forward."""
+"""A workload in which the last of several ranks is slow: in getting its batch, in forward, or in backward."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench import workloads
 class Options:
     """Place and amount of the delay."""
 
-    slow: Literal["batch", "forward"]
+    slow: Literal["batch", "forward", "backward"]
     """The phase in which the last rank sleeps."""
     sleep_s: float = 0.1
     """Time that it sleeps in every step."""
@@ -40,7 +40,10 @@ class Workload(workloads.Workload):
 
     def loss(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         self._sleep("forward")
-        return model(batch["x"]).square().mean()
+        found: torch.Tensor = model(batch["x"]).square().mean()
+        if found.requires_grad:
+            found.register_hook(lambda _: self._sleep("backward"))
+        return found
 
     def _sleep(self, place: str) -> None:
         ranks = distributed.get_world_size() if distributed.is_initialized() else 1

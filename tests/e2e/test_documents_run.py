@@ -76,6 +76,18 @@ INSTEAD = {
         "bench suite smoke --quick --case ddp_strong --vary train.precision=fp32,bf16 --dry-run"
     ),
     "python benchmarks/coverage.py": "python benchmarks/coverage.py --help",
+    "python benchmarks/coverage.py --speedruns FILE": "python benchmarks/coverage.py --help",
+    "python benchmarks/coverage.py --only plateau": "python benchmarks/coverage.py --only plateau --draws 1",
+    "python benchmarks/coverage.py --only stragglers": "python benchmarks/coverage.py --only stragglers --draws 1",
+    "python benchmarks/coverage.py --only target": "python benchmarks/coverage.py --only target --draws 2",
+    "python benchmarks/coverage.py --only sessions": "python benchmarks/coverage.py --only sessions --draws 1000",
+    "python benchmarks/coverage.py --only comparison": (
+        "python benchmarks/coverage.py --only comparison --draws 1 --repeats 3"
+    ),
+    "python benchmarks/coverage.py --only history": (
+        "python benchmarks/coverage.py --only history --draws 1 --repeats 3"
+    ),
+    "python benchmarks/coverage.py --only laws": "python benchmarks/coverage.py --only laws --draws 1",
     # test_rules.py runs in the part `unit`
     ".venv/bin/pytest tests/unit/diagnosis/test_rules.py -k many_slow_steps": (
         ".venv/bin/pytest tests/unit/diagnosis/test_rules.py -k data_bound --collect-only"
@@ -83,7 +95,6 @@ INSTEAD = {
     # few sessions; those of the other tests would be added one by one
     "bench report --redact --out redacted": "bench report --redact --out redacted --results RESULTS",
     "bench report --open": "bench report --open --results RESULTS",
-    "python benchmarks/plateau.py": "python benchmarks/plateau.py --draws 1",
     "python benchmarks/probe.py": "python benchmarks/probe.py --pairs 2 --size short --steps 100",
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
     "bench run --selfcheck -- python train.py": "bench run --selfcheck --dry-run -- python docs/custom/train.py",
@@ -99,7 +110,6 @@ INSTEAD = {
     "python -m benchmarks.size FOLDER": "python -m benchmarks.size FOLDER --shape rows --most 1e5",
     "python benchmarks/coordination.py": "python benchmarks/coordination.py --agents 8",
     "python benchmarks/sensors.py": "python benchmarks/sensors.py --seconds 1",
-    "python benchmarks/history_rule.py": "python benchmarks/history_rule.py --draws 1",
     # runs with bf16
     "bench suite smoke --set measure.profiled=4": "bench suite smoke --set measure.profiled=4 --dry-run",
     PREDICTED_7B: PREDICTED_7B.split(" --set ")[0] + " --quick",
@@ -119,14 +129,8 @@ INSTEAD = {
     "python benchmarks/command_line.py --rounds 7": (
         "python benchmarks/command_line.py --rounds 1 --results RESULTS"
     ),
-    "python benchmarks/law_coverage.py --draws 400": "python benchmarks/law_coverage.py --help",
     "python benchmarks/parquet_bytes.py": "python benchmarks/parquet_bytes.py --steps 100",
     "bench import FILE.toml --suite NAME": "bench import suites/published/megatron-lm.toml --suite ours",
-    "python benchmarks/target_coverage.py --draws 1000": (
-        "python benchmarks/target_coverage.py --draws 20 --repeats 6 --missing 0.3"
-    ),
-    "python benchmarks/straggler_rule.py": "python benchmarks/straggler_rule.py --draws 1",
-    "python benchmarks/single_session.py": "python benchmarks/single_session.py --draws 1000",
     "bench suite smoke --quick --set train.precision=fp32": (
         # smoke's own precision
         "bench suite smoke --quick --set train.precision=fp32 --dry-run"

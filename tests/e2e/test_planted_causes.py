@@ -26,6 +26,8 @@ def test_a_rank_that_is_slow_in_real_runs_is_found_by_where_it_is_slow(
         _case("late", "batch", 2),
         _case("slow", "forward", 2),
         _case("slow_profiled", "forward", 2, **profiled),
+        _case("hook", "backward", 2),
+        _case("hook_profiled", "backward", 2, **profiled),
     ]
     # In DDP's second step forward waits for the other ranks, because DDP rebuilds its buckets.
     measure = {"warmup": 2, "steps": 4, "repeats": 1, "timeout_s": 60}
@@ -50,5 +52,18 @@ def test_a_rank_that_is_slow_in_real_runs_is_found_by_where_it_is_slow(
         "late": ("data", "estimated"),
         "slow": ("imbalance", "estimated"),
         "slow_profiled": ("imbalance", "profiled"),
+        # Without profiled steps a rank that is slow in backward looks like communication.
+        "hook": ("communication", "estimated"),
+        "hook_profiled": ("imbalance", "profiled"),
     }
     assert all(row["they_add_up"] for row in found)
+    said = "SELECT finding, certainty, options FROM diagnosis WHERE case_name = '{}'"
+    of_estimate, of_profile = (
+        json.loads(one_process.run("sql", said.format(case), "--results", results, "--format", "json").stdout)
+        for case in ("hook", "hook_profiled")
+    )
+    causes = [row for row in of_estimate if row["finding"] in ("small_model", "small_batch")]
+    assert causes
+    assert {(row["certainty"], row["options"]) for row in causes} == {("likely", "--set measure.profiled=4")}
+    assert "late_rank" in {row["finding"] for row in of_profile}
+    assert "small_model" not in {row["finding"] for row in of_profile}

@@ -178,7 +178,7 @@ def test_a_meaning_of_two_lines_is_shown_whole() -> None:
     page = PAGES["docs/schema.md"]
     scaling = page.partition("### scaling\n")[2].partition("\n### ")[0]
     rows = {line.split("|")[1].strip(): line for line in scaling.splitlines() if line.startswith("| `")}
-    assert rows["`verdict`"].endswith("independent copies; null: baseline, not scaled, or not comparable |")
+    assert rows["`verdict`"].endswith("published, one figure; null: baseline, not scaled, not comparable |")
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_verdicts_end_where_the_methodology_says(tmp_path: Path) -> None:
     for verdict, lowest, highest in limits:
         for side, efficiency in (("lowest", lowest + 0.001), ("highest", highest - 0.001)):
             step_ms = {1: 64.0, 64: 1 / efficiency}
-            cases.append(Case(name=f"{verdict}_{side}", axis="threads", step_ms=step_ms, repeats=1))
+            cases.append(Case(name=f"{verdict}_{side}", axis="threads", step_ms=step_ms))
     make_session(tmp_path, cases)
     with duckdb.connect() as connection:
         schema.create(connection)

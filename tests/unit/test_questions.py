@@ -110,7 +110,7 @@ ROWS = {
     "How sure is a speedup?": 2 * SCALED_CASES,
     "How noisy were the repeats?": 2 + 3 * SCALED_CASES,
     "Which law fits, and where is the peak?": 1,
-    "What would 64 workers give?": 2,
+    "What would 64 workers give?": 1,
     "What does a strategy cost before it brings anything?": SCALED_CASES,
     "What does FSDP cost in speed, and save in memory, against DDP?": SCALED_CASES,
     "How large must a model be for more ranks to pay?": 2 * SCALED_CASES // 2,

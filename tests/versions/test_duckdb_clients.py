@@ -45,9 +45,8 @@ def test_the_sessions_have_rows_for_the_views(expected: dict[str, Any]) -> None:
     empty = {name for name in schema.views() if not expected[name]}
     assert empty <= {
         "fabric_lines",
-        "gradual_regressions",
         "message_times",
-        "regressions",
+        "shared_changes",
         "communication_prediction",
     }
 

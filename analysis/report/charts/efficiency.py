@@ -50,7 +50,7 @@ CHART = Chart(
     order=20,
     question="What share of the added hardware is used?",
     reading="Speedup ÷ workers. Dashed: ideal. Dotted: least efficiency of a verdict. Bars and bands: 95 % "
-    "intervals over repeats.",
+    "intervals over repeats; none if repeats are too few.",
     draw=_draw,
     shows_finding=True,
 )

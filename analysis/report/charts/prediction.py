@@ -1,4 +1,4 @@
-"""The speedup that fitted laws and communication predict beyond the largest measured size."""
+"""The speedup that laws and communication predict beyond the largest measured size."""
 
 from __future__ import annotations
 
@@ -28,24 +28,17 @@ from analysis.report.drawing.curves import (
     workers_axis,
 )
 
-_SERIAL = {"amdahl": "Amdahl", "gustafson": "Gustafson"}
 _COMMUNICATION = "communication"
 _LIGHT = 0.65
 """Opacity of predictions."""
 
 
 def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
-    """Three views: the universal law; Amdahl's and Gustafson's laws (a session may have both modes of scaling); and
-    communication, which is not fitted to these points."""
+    """Two views: the laws of the cases; and communication, which is not fitted to these points."""
     named = extremes(rows, cases, "speedup")
     shown = rows.filter(pl.col("case_name").is_in(named)) if named else rows
-    serial = [law for law in _SERIAL if law in distinct(shown, "law")]
-    laws = {
-        "USL": ["usl"],
-        " or ".join(_SERIAL[law] for law in serial): serial,
-        _COMMUNICATION: [_COMMUNICATION],
-    }
-    parts = {label: shown.filter(pl.col("law").is_in(of_view)) for label, of_view in laws.items()}
+    laws = {"law": "fitted", _COMMUNICATION: _COMMUNICATION}
+    parts = {label: shown.filter(pl.col("law") == of_view) for label, of_view in laws.items()}
     views = {label: _view(part, shown, cases) for label, part in parts.items() if not part.is_empty()}
     notes = []
     if list(views) == [_COMMUNICATION]:  # a single view has no label
@@ -111,10 +104,9 @@ _MEASURED = [
 CHART = Chart(
     order=32,
     question="What do the laws predict?",
-    reading="Filled: measured. Hollow, dashed and pale: predicted by a law that was fitted to the measurements; these "
-    "sizes did not run. A law that the repeats reject at the measured sizes predicts nothing. Grey: ideal. Bands: 95 % "
-    "intervals of the law's curve; for communication, which was not fitted to these points, the bounds from no to full "
-    "overlap. Effects that start only at larger sizes are not modelled.",
+    reading="Filled: measured. Hollow, dashed and pale: predicted; these sizes did not run. Grey: ideal. Bands: 95 % "
+    "intervals of the law's prediction; for communication, which was not fitted to these points, the bounds from no to "
+    "full overlap. Predictions hold if nothing new begins beyond the measured sizes.",
     draw=_draw,
     wide=True,
     section="further",

@@ -59,8 +59,8 @@ def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
 CHART = Chart(
     order=10,
     question="How many times faster does it get?",
-    reading="Dashed: ideal, n ranks n times as fast. Bars and bands: 95 % intervals over repeats; none for a single "
-    "repeat.",
+    reading="Dashed: ideal, n ranks n times as fast. Bars and bands: 95 % intervals over repeats; none if repeats are "
+    "too few.",
     draw=_draw,
     shows_finding=True,
 )

@@ -50,8 +50,7 @@ def _tokens(rows: pl.DataFrame) -> list[alt.Tooltip]:
 CHART = Chart(
     order=30,
     question="How much is trained per second?",
-    reading="Geometric mean over repeats that are not slow. Bars and bands: 95 % intervals over repeats; none for a "
-    "single repeat.",
+    reading="Throughput of the median run. Bars and bands: 95 % intervals over repeats; none below three repeats.",
     draw=_draw,
     shows_finding=True,
 )

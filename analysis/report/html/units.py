@@ -61,7 +61,12 @@ def with_interval(
         return UNKNOWN
     ends = (None if end is None else factor * end for end in (low, high))
     shown, interval = show(factor * value, *ends, apart_from=apart_from)
-    return _marked(_joined(shown, unit), interval.replace(" ", "\u00a0"))
+    return estimate(shown, interval, unit)
+
+
+def estimate(shown: str, interval: str, unit: str) -> str:
+    """The texts of a value and of its interval, marked up; a dash without a value."""
+    return _marked(_joined(shown, unit), interval.replace(" ", "\u00a0")) if shown else UNKNOWN
 
 
 def with_spread(mean: float | None, deviation: float | None, unit: str) -> str:

@@ -1,5 +1,5 @@
 -- One row per case, placement and session of a suite, the oldest session first: its figures, their ratios to those of
--- the previous session, and what changed since. `relative` is throughput over that of the experiment's first session.
+-- the previous session, and what changed since. `changes_then` is what changed in the first session at a new level. `relative` is throughput over that of the experiment's first session.
 WITH rows_of_suite AS (
     SELECT
         *,
@@ -28,9 +28,13 @@ SELECT
     throughput / first AS relative, throughput_lo / first AS relative_lo, throughput_hi / first AS relative_hi,
     scaling_mode, is_baseline, oversubscribed, efficiency, efficiency_lo, efficiency_hi, step_ms, step_ms_lo,
     step_ms_hi, previous_session_id, previous_throughput, ratio, ratio_lo,
-    ratio_hi, usual_lo, usual_hi, is_alike,
-    array_to_string(unlike, ', ') AS unlike, verdict, regression, improvement, holm_p, changes,
+    ratio_hi, is_alike, array_to_string(unlike, ', ') AS unlike, odd_runs, verdict, regression, improvement,
+    level_ratio, level_ratio_lo, level_ratio_hi, level_first_order, level_last_order, first_order, returns, changes,
+    changes_then,
     other_settings, nullif(also_changes, '') AS also_changes,
     nullif(concat_ws('; ', CASE WHEN NOT is_alike THEN other_settings END, nullif(changes, '')), '') AS marked
 FROM named
+LEFT JOIN (
+    SELECT line, placement, experiment, session_order AS first_order, changes AS changes_then FROM named
+) AS firsts USING (line, placement, experiment, first_order)
 ORDER BY session_order, case_name, line, workers;

@@ -27,11 +27,11 @@ counted AS (
         count(*) AS placements,
         count(throughput) AS measured,
         count(verdict) AS judged,
-        count(*) FILTER (verdict = 'faster') AS faster,
-        count(*) FILTER (verdict = 'slower') AS slower,
+        count(*) FILTER (improvement) AS improvements,
         count(*) FILTER (verdict = 'same') AS same,
         count(*) FILTER (verdict = 'inconclusive') AS inconclusive,
         count(*) FILTER (regression) AS regressions,
+        count(*) FILTER (odd_runs > 0) AS odd,
         count(*) FILTER (NOT is_alike) AS unlike,
         coalesce(bool_or(previous_session_id IS NOT NULL AND changes IS NULL), false) AS changes_unknown,
         count(*) FILTER (throughput IS NOT NULL AND previous_session_id IS NULL) AS first_seen

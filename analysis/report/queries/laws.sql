@@ -1,5 +1,5 @@
--- One row per case and segment with a fitted law: its coefficients and their consequences; or with a prediction from
--- communication: its error at each measured size except the one that it starts from.
+-- One row per case and segment: its law, if any case of the session has one; and the error of the prediction from
+-- communication at each measured size except the one that it starts from.
 WITH errors AS (
     SELECT
         case_name,
@@ -12,5 +12,5 @@ SELECT *
 FROM scaling_law
 LEFT JOIN errors USING (case_name)
 WHERE session_id = $session_id
-    AND (serial_fraction IS NOT NULL OR usl_gamma IS NOT NULL OR communication_errors IS NOT NULL)
+QUALIFY bool_or(best_form IS NOT NULL OR communication_errors IS NOT NULL) OVER ()
 ORDER BY case_name, list_position(['all', 'one node', 'across nodes'], segment);

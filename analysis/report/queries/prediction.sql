@@ -1,4 +1,4 @@
--- One row per case, law and n: the speedup by the fitted law with its 95 % interval, and the measured speedup.
+-- One row per case, kind of prediction and n: the predicted speedup with its 95 % interval, and the measured one.
 SELECT
     case_name,
     scaling_mode,

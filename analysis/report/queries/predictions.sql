@@ -1,4 +1,4 @@
--- One row per case, size that was not run, and law: the throughput and speedup that the law predicts.
+-- One row per case, size that was not run, and kind of prediction: the throughput and speedup there.
 WITH rates AS (
     SELECT case_name, any_value(throughput_unit) AS throughput_unit
     FROM scaling
@@ -13,4 +13,4 @@ SELECT
 FROM scaling_prediction
 JOIN rates USING (case_name)
 WHERE session_id = $session_id AND kind = 'predicted' AND speedup IS NOT NULL
-ORDER BY case_name, workers, list_position(['usl', 'amdahl', 'gustafson', 'communication'], law);
+ORDER BY case_name, workers, law DESC;

@@ -17,7 +17,8 @@ places AS (
 ),
 largest AS (
     SELECT
-        session_id, case_name, axis, workers, nodes, speedup, speedup_lo, speedup_hi,
+        session_id, case_name, axis, workers, nodes, is_baseline, speedup, speedup_lo, speedup_hi, speedup_min,
+        speedup_max,
         efficiency, efficiency_lo, efficiency_hi, verdict, verdict_lo, verdict_hi
     FROM scaling
     LEFT JOIN places USING (session_id, case_name)

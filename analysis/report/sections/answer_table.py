@@ -15,7 +15,7 @@ from analysis.report.html.markup import short
 from analysis.report.html.render import render
 from analysis.report.sections.ratio_table import without_efficiency
 from analysis.report.sections.summary_table import rate, verdict
-from analysis.tables.scaling import rates, verdict_word
+from analysis.tables.scaling import rates, ratio_parts, verdict_word
 from analysis.wording import numbers, verdicts
 from analysis.wording.lost_efficiency import TERMS, is_loss_undecided, name_of
 from analysis.wording.plain_text import counted, listed
@@ -91,21 +91,15 @@ def _row(point: Row, baselines: Mapping[tuple[Any, Any], Row], terms: Sequence[R
     baseline = baselines.get((point["baseline_case"], point["baseline_workers"]))
     show = rate(field)
     low, high = (point[f"efficiency_{end}"] for end in ("lo", "hi"))
-    percents = numbers.telling_estimate(
-        100 * point["efficiency"], *(None if end is None else 100 * end for end in (low, high))
-    )
+    percents = ratio_parts(point, "efficiency", 100)
     word = verdict_word(point)
     return {
         "case": short(point["case_name"]),
         "facts": _facts(point),
         "rates": [units.UNKNOWN if baseline is None else show(baseline), show(point)],
         "sizes": _sizes(point),
-        "speedup": units.with_interval(
-            point["speedup"], point["speedup_lo"], point["speedup_hi"], "×", show=numbers.telling_estimate
-        ),
-        "efficiency": units.with_interval(
-            point["efficiency"], low, high, "%", 100, show=numbers.telling_estimate
-        ),
+        "speedup": units.estimate(*ratio_parts(point, "speedup"), "×"),
+        "efficiency": units.estimate(*ratio_parts(point, "efficiency", 100), "%"),
         "is_noisy": verdicts.is_too_noisy(point),
         "described": f"efficiency {' '.join(filter(None, [f'{percents[0]} %', percents[1]]))}: {word or 'no verdict'}",
         "verdict": verdict(point),

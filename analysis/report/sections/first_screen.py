@@ -111,9 +111,7 @@ def _facts(session: Row, points: list[Row]) -> Iterator[Markup | str]:
     )
     if any(point["is_published"] for point in points):
         yield "one figure per size"
-    elif repeats := {
-        point["repeats"] + point["slow_repeats"] for point in points if point["throughput"] is not None
-    }:
+    elif repeats := {point["repeats"] for point in points if point["throughput"] is not None}:
         least, most = min(repeats), max(repeats)
         yield f"{counted(least, 'repeats') if least == most else f'{least:,} to {most:,} repeats'} each"
     yield from ("tag " + short(tag) for tag in session["tags"] or [])

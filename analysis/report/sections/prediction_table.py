@@ -7,22 +7,17 @@ from collections.abc import Callable
 from markupsafe import Markup
 
 from analysis.database.rows import Row
-from analysis.laws.wording import SURE
 from analysis.report.html import units
 from analysis.report.html.markup import minor, text
 from analysis.report.html.render import render
 from analysis.tables.column import Column
 from analysis.tables.scaling import throughput_unit
+from analysis.wording.numbers import is_too_wide
 from analysis.wording.plain_text import counted
 
 MOST_ROWS = 60
 """Rows of the table; the CSV has all."""
-_LAWS = {
-    "usl": "Universal Scalability Law",
-    "amdahl": "Amdahl",
-    "gustafson": "Gustafson",
-    "communication": "communication",
-}
+_LAWS = {"fitted": "law", "communication": "communication"}
 
 
 def predictions(rows: list[Row]) -> Markup:
@@ -59,7 +54,7 @@ def _size(row: Row) -> Markup:
 def _predicted(field: str, unit: str = "", factor: float = 1) -> Callable[[Row], str]:
     def cell(row: Row) -> str:
         low, high = row[f"{field}_lo"], row[f"{field}_hi"]
-        if low is not None and high > SURE * low:
+        if is_too_wide(low, high):
             return "cannot be said"
         return "≈\u00a0" + units.with_interval(row[field], low, high, unit, factor)
 

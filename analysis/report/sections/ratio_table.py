@@ -13,8 +13,8 @@ from analysis.report.html import units
 from analysis.report.html.markup import label, short
 from analysis.report.html.render import render
 from analysis.report.sections.summary_table import rate
-from analysis.tables.scaling import rates
-from analysis.wording import headline, numbers, verdicts
+from analysis.tables.scaling import rates, ratio_parts
+from analysis.wording import headline, verdicts
 from analysis.wording.plain_text import counted, listed
 from analysis.wording.sizes import largest
 
@@ -73,23 +73,32 @@ def ratio_table(points: Sequence[Row]) -> Markup:
 
 def _row(point: Row, base: Row | None, field: str, end: float) -> Row:
     value, low, high = _ratio(point)
-    is_known = low is not None or point["oversubscribed"]  # a single run is no verdict
-    word, tone = (_VERDICTS if is_known else {}).get(headline.outcome(point), (verdicts.UNDECIDED, "none"))
-    text = " ".join(filter(None, numbers.telling_estimate(value, low, high, apart_from=1)))
+    word, tone = _verdict(point, base)
+    parts = ratio_parts(point, "speedup", 1 / point["baseline_workers"], apart_from=1)
     show = rate(field)
     return {
         "case": short(point["case_name"]),
         "base": short(point["baseline_case"]),
         "rates": [units.UNKNOWN if base is None else show(base), show(point)],
         "workers": counted(point["workers"], point["axis"]),
-        "ratio": units.with_interval(value, low, high, "×", apart_from=1, show=numbers.telling_estimate),
+        "ratio": units.estimate(*parts, "×"),
         "verdict": label(word, tone),
-        "described": f"{text} times as fast: {word}",
+        "described": f"{' '.join(filter(None, parts))} times as fast: {word}",
         "is_noisy": verdicts.is_too_noisy(point),
         "middle": _along(value, end),
         "low": None if low is None else _along(low, end),
         "high": None if high is None else _along(high, end),
     }
+
+
+def _verdict(point: Row, base: Row | None) -> tuple[str, str]:
+    """Word and tone. Without an interval it is why there is none."""
+    if point["speedup_lo"] is not None or point["oversubscribed"]:
+        return _VERDICTS.get(headline.outcome(point), (verdicts.UNDECIDED, "none"))
+    if point["is_published"]:
+        return verdicts.PUBLISHED, "none"
+    is_single = 1 in (point["repeats"], base and base["repeats"])
+    return verdicts.ONE_REPEAT if is_single else verdicts.UNDECIDED, "none"
 
 
 def _ratio(point: Row) -> tuple[float, float | None, float | None]:

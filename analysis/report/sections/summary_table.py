@@ -12,8 +12,9 @@ from analysis.report.html import units
 from analysis.report.html.markup import CASE, PLACEMENT, label, minor, number_cell, text
 from analysis.report.html.render import render
 from analysis.tables.column import Column, shown
-from analysis.tables.scaling import rates
-from analysis.wording import numbers, verdicts
+from analysis.tables.scaling import rates, ratio_parts
+from analysis.wording import verdicts
+from analysis.wording.caveats import of_rounds, ranges_of_rounds
 
 MOST_ROWS = 60
 """The most rows of a readable table. If there are more, it shows the ends of the ranking and folds the whole."""
@@ -39,6 +40,7 @@ def summary(points: list[Row]) -> Markup:
     return render(
         "sections/summary",
         omitted=len(points) - len(measured),
+        of_rounds=" ".join([*of_rounds(measured), *ranges_of_rounds(measured)]),
         ranked=ranked,
         most=MOST_FOLDED,
         count=len(measured),
@@ -97,9 +99,7 @@ def efficiency(row: Row) -> str:
 
 
 def _relative(row: Row, field: str, unit: str, factor: float = 1) -> str:
-    """The efficiency. A baseline is compared with itself, so it has no interval."""
-    low, high = (None if row.get("is_baseline") else row[f"{field}_{end}"] for end in ("lo", "hi"))
-    return units.with_interval(row[field], low, high, unit, factor, show=numbers.telling_estimate)
+    return units.estimate(*ratio_parts(row, field, factor), unit)
 
 
 def _scaled(show: Callable[[Row], str]) -> Callable[[Row], str]:
@@ -107,10 +107,9 @@ def _scaled(show: Callable[[Row], str]) -> Callable[[Row], str]:
 
 
 def _judged(row: Row) -> str:
-    ok = row["repeats"] + row["slow_repeats"]
     said = [
-        *([f"{ok}\u00a0of\u00a0{row['runs']}\u00a0ok"] if ok < row["runs"] else []),
-        *([f"{row['slow_repeats']}\u00a0slow"] if row["slow_repeats"] else []),
+        *([f"{row['repeats']}\u00a0of\u00a0{row['runs']}\u00a0ok"] if row["repeats"] < row["runs"] else []),
+        *([f"{row['slow_runs']}\u00a0slow"] if row["slow_runs"] else []),
     ]
     if not said:
         return verdict(row)
@@ -141,12 +140,6 @@ _RELATIVE = [
     Column("verdict", _judged),
 ]
 _OPTIONAL = [
-    Column(
-        "expected efficiency [95\u00a0%]",
-        _scaled(lambda row: _relative(row, "expected_efficiency", "%", 100)),
-        number=True,
-        needs=("expected_efficiency",),
-    ),
     Column(
         "step ±\u00a0std",
         lambda row: units.with_spread(row["step_ms_mean"], row["step_ms_std"], "ms"),

@@ -156,7 +156,7 @@ def test_scaling_prediction_has_the_same_rows_beside_the_laws(ask):
     assert four["speedup"] == pytest.approx(strong_ms(1, 1) / strong_ms(4, 1), rel=1e-5)
     assert four["efficiency"] == pytest.approx(four["speedup"] / 4)
     assert four["measured_speedup"] == pytest.approx(four["speedup"], rel=1e-5)
-    assert {row["law"] for row in ask("FROM scaling_prediction")} == {"amdahl", "communication"}
+    assert {row["law"] for row in ask("FROM scaling_prediction")} == {"fitted", "communication"}
 
 
 @predict(
@@ -310,5 +310,5 @@ def test_the_newest_session_that_timed_the_placement_is_asked_and_an_older_one_f
 @measured(Case(name="ddp", step_ms={1: 100.0, 2: 52.0, 4: 28.0}))
 def test_nothing_is_predicted_without_collectives_and_the_laws_stay(ask):
     assert ask("FROM communication_prediction") == []
-    assert {row["law"] for row in ask("FROM scaling_prediction")} == {"amdahl"}
+    assert {row["law"] for row in ask("FROM scaling_prediction")} == {"fitted"}
     assert len(ask("FROM communication_points")) == 3

@@ -21,7 +21,6 @@ from bench.cli.compare import command
 from tests.factory import BEGAN, Case, make_session
 from tests.unit.analysis.conftest import stored_as
 from tests.unit.analysis.test_compare_sides import rewrite
-from tests.unit.analysis.test_compare_statistics import brute_force
 
 OLD, NEW, NOISY = "20261121T014925Z-smoke-000a", "20261122T014925Z-smoke-000b", "20261123T014925Z-big-000c"
 QUIET = [10.0, 10.1, 9.9, 10.05, 9.95]
@@ -130,8 +129,8 @@ def test_noise_of_the_same_size_is_not_and_the_sentence_says_that_it_is_open(ben
     code, output, _ = bench_compare("noisy2", NOISY)
     assert code == 0
     assert last_line(output) == (
-        "No regression beyond 5 % is certain, but ddp 1x2 0.901× [0.746, 1.088] does not rule it out; 1 inconclusive, "
-        f"which about {brute_force(NOISE, LOUD, 0.02)} more repeats a side would likely decide."
+        "No regression beyond 5 % is certain, but ddp 1x2 0.901× [0.746, 1.088] does not rule it out; 1 inconclusive "
+        "(would have seen 31 %)."
     )
 
 
@@ -279,7 +278,6 @@ def test_several_sessions_a_side_are_the_unit(bench_compare):
     _, output, _ = bench_compare("tag:main", "tag:change")
     row = next(line for line in output.splitlines() if line.startswith("ddp "))
     assert [cell.strip() for cell in row.split("  ") if cell.strip()][2:4] == ["2, 2", "10, 10"]
-    assert "  more sessions\n" in output
     assert "intervals: over sessions" in output
 
 
@@ -297,8 +295,8 @@ def test_a_single_repeat_has_no_interval_and_never_fails(bench_compare):
     code, output, _ = bench_compare("single", NEW, "--max-regression", "1%")
     assert code == 0
     assert last_line(output) == (
-        "No regression beyond 1 % is certain, but ddp 1x2 0.901× does not rule it out; 1 inconclusive, where a side "
-        "has a single repeat: two or more give an interval."
+        "No regression beyond 1 % is certain, but ddp 1x2 0.901× does not rule it out; 1 inconclusive (a side has "
+        "one ok repeat: two or more give an interval)."
     )
 
 

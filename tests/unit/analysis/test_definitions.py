@@ -29,8 +29,8 @@ CONTRACT = {
     "scaling": "suite case_name scaling_mode strategy axis workers world_size nodes repeats throughput throughput_lo "
     "throughput_hi baseline_case baseline_workers speedup speedup_lo speedup_hi efficiency efficiency_lo "
     "efficiency_hi karp_flatt verdict verdict_lo verdict_hi placement",
-    "scaling_law": "session_id suite case_name points serial_fraction serial_fraction_se usl_alpha usl_alpha_se "
-    "usl_beta usl_beta_se usl_gamma usl_gamma_se peak_workers r2",
+    "scaling_law": "session_id suite case_name points saturating_weight log_weight pairs_weight best_form "
+    "serial_fraction growth peak_workers left_out_error reason",
     "scaling_prediction": "session_id suite case_name law kind workers throughput throughput_lo throughput_hi speedup "
     "efficiency relative_error",
     "collectives": "op message_bytes time_ns algorithm_gbps bus_gbps",

@@ -20,11 +20,15 @@ def drawn(ms, seed):
     return (ms * np.exp(0.01 * np.random.default_rng(seed).standard_normal(REPEATS))).tolist()
 
 
-def ends(values):
-    """The mean of the values and the ends of Student's interval."""
-    values = np.asarray(values)
-    half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
-    return [values.mean() - half, values.mean(), values.mean() + half]
+def ends_of_median(values):
+    """The median of the values and the ends of its interval, between order statistics (Hettmansperger and Sheather)."""
+    ordered, n = np.sort(values), len(values)
+    outside = [2 * stats.binom.cdf(k - 1, n, 0.5) for k in range(n // 2 + 2)]
+    k = max(k for k in range(1, n // 2 + 1) if outside[k] <= 0.05)
+    part = (0.05 - outside[k]) / (outside[k + 1] - outside[k])
+    weight = (n - k) * part / (k + (n - 2 * k) * part)
+    low, high = (1 - weight) * ordered[[k - 1, n - k]] + weight * ordered[[k, n - k - 1]]
+    return [low, np.median(ordered), high]
 
 
 def named(row, name):
@@ -32,10 +36,10 @@ def named(row, name):
 
 
 @measured(Case(name="ddp", repeats=REPEATS, step_ms={2: drawn(54.0, 2)}, device_type="cuda"))
-def test_energy_per_example_has_students_interval_on_logarithms(ask):
+def test_energy_per_example_is_that_of_the_median_run_with_its_interval(ask):
     (row,) = ask("FROM energy")
     runs = ask("SELECT energy_j / (examples_per_step * measured_steps) AS energy FROM hardware_use")
-    found = ends([np.log(run["energy"]) for run in runs])
+    found = ends_of_median([np.log(run["energy"]) for run in runs])
     assert row["energy_repeats"] == REPEATS
     assert named(row, "j_per_example") == pytest.approx(np.exp(found), rel=1e-4)
     assert named(row, "examples_per_j") == pytest.approx(np.exp(-np.array(found))[::-1], rel=1e-4)

@@ -1,4 +1,4 @@
-"""The views history, regressions and gradual_regressions: sessions of a suite over time, and what changed."""
+"""The views history and shared_changes: sessions of a suite over time, changes of level, and what changed."""
 
 from __future__ import annotations
 
@@ -75,8 +75,10 @@ def test_a_planted_regression_of_a_tenth_is_found_in_its_session_alone_and_named
     assert rows[3]["changed"] == ["torch"]
     assert rows[3]["changes"] == "torch: 2.14.0 → 2.15.0"
     assert (rows[4]["changed"], rows[4]["changes"]) == ([], "")
-    found = short(ask("SELECT session_id, workers, previous_session_id FROM regressions"))
-    assert {tuple(row.values()) for row in found} == {("s03", 1, "s02"), ("s03", 2, "s02")}
+    found = short(
+        ask("SELECT session_id, workers, level_first_order, level_last_order FROM history WHERE regression")
+    )
+    assert {tuple(row.values()) for row in found} == {("s03", 1, 1, 3), ("s03", 2, 1, 3)}
 
 
 @over_time(*(([ddp()], {"created_at": BEGAN - timedelta(days=day)}) for day in range(3)))
@@ -90,13 +92,11 @@ def test_a_clock_that_went_back_between_sessions_orders_them_by_it_and_loses_non
 
 
 @over_time([ddp()], [Case(name="ddp", step_ms={2: [10.4, 10.9, 10.2]})])
-def test_the_ratio_its_interval_and_its_verdict_are_those_of_compare(ask):
+def test_the_ratio_and_its_interval_are_those_of_compare(ask):
     (row,) = ask("FROM history WHERE ratio IS NOT NULL")
-    sides = f"'{row['previous_session_id']}', '{row['session_id']}'"
-    (compared,) = ask(f"FROM compare({sides}, margin := 0.02, max_regression := 0.02)")
-    for name in ("ratio", "ratio_lo", "ratio_hi", "regression_p", "holm_p"):
+    (compared,) = ask(f"FROM compare('{row['previous_session_id']}', '{row['session_id']}')")
+    for name in ("ratio", "ratio_lo", "ratio_hi"):
         assert row[name] == pytest.approx(compared[name], rel=1e-9), name
-    assert (row["verdict"], row["regression"]) == (compared["verdict"], compared["regression"])
 
 
 @over_time([ddp()], [ddp(batch=32)])
@@ -106,7 +106,7 @@ def test_another_batch_is_another_experiment_and_gets_no_verdict(rows):
     assert second["ratio"] == pytest.approx(0.5)
     assert (second["is_alike"], second["unlike"], second["verdict"]) == (False, ["settings"], None)
     assert second["other_settings"] == "global_batch: 64 → 32"
-    assert (second["regression_p"], second["regression"]) == (None, False)
+    assert not second["regression"]
     assert [first["experiment"], second["experiment"]] == [1, 2]
 
 
@@ -171,7 +171,7 @@ def test_one_session_has_a_history_of_one_row_per_placement_without_a_ratio(rows
 @over_time(*([Case(name="ddp", step_ms={2: ms}, repeats=1)] for ms in (10.0, 20.0)))
 def test_single_repeats_have_a_ratio_without_interval_and_are_no_regression(rows):
     row = rows[1]
-    assert (row["ratio"], row["ratio_lo"], row["ratio_hi"]) == (0.5, None, None)
+    assert (row["ratio"], row["ratio_lo"], row["ratio_hi"]) == (pytest.approx(0.5), None, None)
     assert (row["verdict"], row["regression"]) == ("inconclusive", False)
 
 
@@ -186,10 +186,10 @@ def test_a_session_without_an_ok_repeat_is_a_row_that_the_next_one_looks_past(ro
     assert rows[2]["previous_session_id"] == "s00"
 
 
-@over_time(*([Case(name="ddp", step_ms={2: ms})] for ms in (10.0, 10.15)))
-def test_a_regression_must_be_beyond_the_margin(ask):
-    (row,) = ask("FROM history WHERE ratio IS NOT NULL")
-    assert (row["verdict"], row["regression"]) == ("slower", False)
+@over_time(*([Case(name="ddp", step_ms={2: ms})] for ms in (*[10.0] * 8, *[10.15] * 3)))
+def test_a_regression_must_be_beyond_the_margin(rows):
+    assert {row["regression"] for row in rows} == {False}
+    assert rows[8]["ratio"] == pytest.approx(1 / 1.015)
 
 
 def of_many(step_ms_of_eight: Sequence[float]) -> Case:
@@ -198,12 +198,10 @@ def of_many(step_ms_of_eight: Sequence[float]) -> Case:
 
 
 @over_time([of_many([10.0, 10.02, 10.01])], [of_many([11.11, 11.13, 11.12])])
-def test_a_tenth_more_on_one_of_many_placements_stands_after_holm(ask):
-    assert [row["workers"] for row in ask("FROM regressions")] == [8]
-    rows = ask("SELECT workers, regression_p, holm_p FROM history WHERE ratio IS NOT NULL")
-    worst = min(rows, key=lambda row: row["regression_p"])
-    assert worst["workers"] == 8
-    assert worst["holm_p"] == pytest.approx(6 * worst["regression_p"])
+def test_a_tenth_more_on_one_of_many_placements_is_found_in_the_second_session(ask):
+    found = ask("SELECT workers, level_ratio FROM history WHERE regression")
+    assert [row["workers"] for row in found] == [8]
+    assert found[0]["level_ratio"] == pytest.approx(10.01 / 11.12, rel=1e-3)
 
 
 DRAW = random.Random(5)
@@ -211,101 +209,118 @@ DAYS = [1.0, 1.01, 0.99, 1.0] + [DRAW.gauss(1.0, 0.02) for _ in range(36)]
 
 
 @over_time(*([Case(name="ddp", step_ms={2: [day * ms for ms in REPEATS]})] for day in DAYS))
-def test_sessions_that_differ_by_noise_hold_no_regression_though_repeats_agree(ask):
-    rows = ask(
-        "SELECT verdict, ratio, usual_lo, usual_hi, unchanged_pairs FROM history WHERE verdict IS NOT NULL"
-    )
-    assert len(rows) == 39
-    assert sum(row["verdict"] == "slower" for row in rows) > 10  # by their repeats alone
-    assert ask("SELECT session_id, ratio, usual_lo FROM regressions") == []
-    known = [row for row in rows if row["usual_lo"] is not None]
-    assert {row["unchanged_pairs"] for row in known} == set(range(3, 39))
-    assert all(row["usual_lo"] * row["usual_hi"] == pytest.approx(1) for row in known)
+def test_sessions_that_differ_by_noise_change_no_level_though_repeats_agree(ask):
+    rows = ask("SELECT ratio_lo, ratio_hi, verdict FROM history WHERE ratio IS NOT NULL")
+    assert sum(row["ratio_hi"] < 1 for row in rows) > 10  # by their repeats alone
+    assert {row["verdict"] for row in rows} <= {"same", "inconclusive"}
 
 
-@over_time(*([ddp(day)] for day in (1.0, 1.02, 0.99, 1.01, 0.99, 1.0, 1.25)))
-def test_a_regression_larger_than_the_usual_noise_between_sessions_is_found(ask, rows):
-    assert {row["session_id"] for row in short(ask("FROM regressions"))} == {"s06"}
-    row = rows[6]
-    assert row["unchanged_pairs"] == 5
-    assert row["ratio"] < 0.98 * row["usual_lo"] < 0.95
-
-
-@over_time(*([ddp(day)] for day in (1.0, 1.02, 1.0, 1.02, 1.0)))
-def test_what_is_usual_comes_from_earlier_pairs_of_which_nothing_changed(rows):
-    row = rows[4]
-    # four ratios so far, three of them before this one, each of 2 %: t at 2 * 9 / 8 degrees of freedom
-    assert row["unchanged_pairs"] == 3
-    assert row["usual_hi"] == pytest.approx(1.02**3.8754802232, rel=1e-3)
-
-
-GRADUAL = """
-    SELECT session_id, reference_session_id, sessions_since, ratio, usual_hi
-    FROM gradual_regressions
-    WHERE workers = 2
+CHANGED = """
+    SELECT session_order, direction, first_order, level_first_order, level_last_order, ratio, returns
+    FROM history_changes
+    WHERE ranks_per_node = 2
     ORDER BY session_order
 """
 
 
-@over_time(*([ddp(1.015**day)] for day in range(7)))
+@over_time(*([ddp(1.01**day)] for day in range(12)))
 def test_losses_that_are_too_small_one_by_one_add_up(ask):
-    assert ask("FROM regressions") == []
-    found = short(ask(GRADUAL))
-    assert [(row["session_id"], row["reference_session_id"]) for row in found] == [
-        ("s05", "s00"),
-        ("s06", "s00"),
-    ]
-    last = found[-1]
-    assert last["sessions_since"] == 6
-    assert last["ratio"] == pytest.approx(1.015**-6, rel=1e-6)
-    # six ratios of 1.5 %: t at 2 * 36 / 17 degrees of freedom
-    assert last["usual_hi"] == pytest.approx(1.015**2.7166, rel=1e-3)
+    found = ask(CHANGED)
+    assert found[0]["direction"] == "slower"
+    assert found[0]["session_order"] < 10
+    assert found[0]["ratio"] < 0.97
 
 
 @over_time(
-    [ddp(0.5, oversubscribed=frozenset({2}))],
-    *([ddp(1.015**day)] for day in range(4)),
+    *([ddp()] for _ in range(5)),
     [ddp(5.0, oversubscribed=frozenset({2}))],
-    *([ddp(1.015**day)] for day in range(4, 7)),
+    [ddp(1.25)],
 )
-def test_sessions_with_more_ranks_than_slots_are_left_out_of_what_adds_up(ask):
-    *_, last = short(ask(GRADUAL))
-    assert (last["session_id"], last["reference_session_id"], last["sessions_since"]) == ("s08", "s01", 6)
-    assert last["ratio"] == pytest.approx(1.015**-6, rel=1e-6)
+def test_a_session_with_more_ranks_than_slots_is_no_part_of_a_level(ask):
+    (found,) = ask(CHANGED)
+    assert (found["session_order"], found["level_first_order"], found["level_last_order"]) == (7, 1, 5)
+    assert found["ratio"] == pytest.approx(0.8)
 
 
-@over_time([ddp()], *([ddp(1.2 * 1.015**day)] for day in range(7)))
-def test_losses_add_up_since_the_last_regression(ask):
-    assert {row["session_id"] for row in short(ask("FROM regressions"))} == {"s01"}
-    assert {row["reference_session_id"] for row in short(ask(GRADUAL))} == {"s01"}
-
-
-@over_time(
-    *([ddp(1.015**day)] for day in range(5)), [ddp(0.9)], *([ddp(0.9 * 1.015**day)] for day in range(1, 4))
-)
-def test_an_improvement_begins_anew(ask):
-    assert ask("SELECT session_order FROM history WHERE improvement AND workers = 2") == [
-        {"session_order": 6}
+@over_time(*([ddp(day)] for day in (*[1.0, 1.005] * 4, 1.43, *[1.0, 1.005] * 2, *[1.11] * 3)))
+def test_one_odd_session_hides_no_later_loss(ask):
+    found = ask(CHANGED)
+    assert [(row["session_order"], row["direction"], row["returns"]) for row in found] == [
+        (9, "slower", False),
+        (10, "faster", True),
+        (14, "slower", False),
     ]
-    assert ask(GRADUAL) == []
+    assert (found[2]["level_first_order"], found[2]["level_last_order"]) == (1, 13)
 
 
-@over_time([ddp(1.3)], *([ddp(1.015**day)] for day in range(8)))
-def test_losses_add_up_since_the_session_after_an_improvement(ask):
-    assert {row["reference_session_id"] for row in short(ask(GRADUAL))} == {"s02"}
+@over_time(*([ddp(day)] for day in (1.0, 1.005, 1.0, 1.005, 1.0, 1.005, 1.3, 1.305, 1.3, 1.305)))
+def test_a_loss_is_one_change_and_then_the_level(ask):
+    assert [(row["session_order"], row["direction"]) for row in ask(CHANGED)] == [(7, "slower")]
 
 
-@over_time(*([ddp(day)] for day in (1.0, 1.0, 1.0, 0.93, *[1.0] * 14)))
-def test_sessions_after_one_that_was_fast_by_chance_have_lost_nothing(ask):
-    assert ask("SELECT session_order FROM history WHERE improvement AND workers = 2") == [
-        {"session_order": 4}
+@over_time(*([Case(name="ddp", step_ms={2: ms}, repeats=1)] for ms in (*[10.0, 10.1] * 4, 12.0)))
+def test_single_repeats_show_a_change_once_sessions_have_shown_how_they_vary(rows):
+    assert [row["regression"] for row in rows] == [*[False] * 8, True]
+
+
+def twelve(factor: float = 1.0, run_of_one: float = 1.0, **of_case: float) -> list[Case]:
+    """Twelve cases whose repeats vary by a percent; `of_case` are factors by case."""
+    return [
+        Case(
+            name=f"case{number:02}",
+            step_ms={
+                1: [
+                    factor
+                    * of_case.get(f"case{number:02}", 1.0)
+                    * ms
+                    * (run_of_one if (number, repeat) == (3, 1) else 1)
+                    for repeat, ms in enumerate((10.0, 10.0 + 0.01 * number, 10.1 - 0.01 * number))
+                ]
+            },
+            accuracy=None,
+        )
+        for number in range(12)
     ]
-    assert ask("FROM gradual_regressions") == []
 
 
-@over_time(*([ddp(day)] for day in (1.0, 1.015, 1.0, 1.015, 1.03, 1.015, 1.03)))
-def test_sessions_that_vary_as_much_have_lost_nothing_for_certain(ask):
-    assert ask("FROM gradual_regressions") == []
+NODE_A, NODE_B = ({"environment": {"0": {"hostname": name}}} for name in ("node-a", "node-b"))
+SHARED = "SELECT session_order, direction, ratio, subject, cause, changes FROM shared_changes"
+
+
+@over_time(*[(twelve(), NODE_A)] * 8, (twelve(1.032), NODE_B))
+def test_what_all_cases_share_is_one_change_of_the_machine_if_code_and_software_are_the_same(ask):
+    (found,) = ask(SHARED)
+    assert (found["session_order"], found["direction"], found["subject"]) == (9, "slower", "all 12 cases")
+    assert (found["cause"], found["changes"]) == ("the machine", "nodes: node-a → node-b")
+    assert found["ratio"] == pytest.approx(1 / 1.032, rel=1e-3)
+    rows = ask("SELECT regression, ratio FROM history WHERE session_order = 9")
+    assert {row["regression"] for row in rows} == {False}
+    assert all(row["ratio"] == pytest.approx(1 / 1.032) for row in rows), "shown ratios keep what all share"
+
+
+@over_time(*[(twelve(), TORCH_14)] * 8, (twelve(1.032, case05=1.2), TORCH_15))
+def test_one_case_that_lost_more_than_all_is_a_regression_of_its_own(ask):
+    (found,) = ask(SHARED)
+    assert (found["subject"], found["cause"]) == ("all 12 cases", "something that they share")
+    assert found["changes"] == "torch: 2.14.0 → 2.15.0"
+    (row,) = ask("SELECT case_name, level_ratio FROM history WHERE regression")
+    assert row["case_name"] == "case05"
+    assert row["level_ratio"] == pytest.approx(1 / 1.032 / 1.2, rel=1e-3)
+
+
+@over_time(*[twelve()] * 8, twelve(1.1, case05=1 / 1.1))
+def test_a_case_that_did_not_move_with_all_is_neither_faster_nor_counted(ask):
+    assert [row["subject"] for row in ask(SHARED)] == ["11 of 12 cases"]
+    assert ask("SELECT case_name FROM history WHERE regression OR improvement") == []
+
+
+@over_time(*[twelve()] * 8, twelve(run_of_one=1.5), twelve(case03=1.2))
+def test_a_session_with_an_odd_run_is_shown_but_neither_judged_nor_part_of_the_level(ask):
+    rows = ask("SELECT * FROM history WHERE case_name = 'case03' ORDER BY session_order")
+    assert [row["odd_runs"] for row in rows] == [*[0] * 8, 1, 0]
+    assert (rows[8]["verdict"], rows[8]["throughput"] is None) == (None, False)
+    assert (rows[9]["verdict"], rows[9]["level_first_order"], rows[9]["level_last_order"]) == ("slower", 1, 8)
+    assert rows[9]["previous_session_id"] == rows[7]["session_id"]
 
 
 def _kinds(results: Path, name: str) -> None:
@@ -408,24 +423,8 @@ def test_training_code_is_named_by_its_version_and_commit_and_by_digests_only_wi
     assert rows[1]["also_changed"] == ["commit", "scalebench"]
 
 
-@over_time(*([ddp(day)] for day in (1.0, 1.0, 1 / 1.1, 1.0)))
+@over_time(*([ddp(day)] for day in (*[1.0] * 8, 1 / 1.2, 1.0)))
 def test_an_improvement_is_decided_like_a_regression(ask, rows):
-    assert [(row["improvement"], row["regression"]) for row in rows] == [
-        (False, False),
-        (False, False),
-        (True, False),
-        (False, True),
-    ]
+    changes = [(row["improvement"], row["regression"]) for row in rows]
+    assert changes == [*[(False, False)] * 8, (True, False), (False, True)]
     assert len(ask("FROM history WHERE improvement")) == 2
-
-
-@over_time(*([Case(name="ddp", step_ms={2: ms})] for ms in (10.15, 10.0)))
-def test_an_improvement_must_be_beyond_the_margin(ask):
-    (row,) = ask("FROM history WHERE ratio IS NOT NULL")
-    assert (row["verdict"], row["improvement"]) == ("faster", False)
-
-
-@over_time(*([Case(name="ddp", step_ms={2: [day * ms for ms in REPEATS]})] for day in DAYS))
-def test_sessions_that_differ_by_noise_hold_no_improvement_though_repeats_agree(ask):
-    assert sum(row["verdict"] == "faster" for row in ask("FROM history")) > 10  # by their repeats alone
-    assert ask("SELECT session_id, ratio, usual_lo FROM history WHERE improvement") == []

@@ -12,6 +12,8 @@ WITHOUT = {
     "runs",  # run_summary has it
     "planned_runs",
     "findings",  # the view diagnosis has it
+    "history_changes",  # history has it
+    "session_medians",
 }
 
 CASES = (

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import t
 
 from analysis.database import schema
-from benchmarks.straggler_rule import SLOWER, blamed
+from benchmarks.coverage_stragglers import SLOWER, blamed
 from tests.factory import Case
 from tests.rewriting import rewrite_steps
 from tests.unit.analysis.conftest import measured
@@ -184,7 +184,7 @@ def test_without_an_ok_run_there_is_no_row(rows):
 
 
 def test_the_rule_seldom_blames_a_rank_and_finds_most_that_are_slow():
-    """A part of benchmarks/straggler_rule.py, with its seed: 0.4 % and 87 % in docs/methodology/lost-efficiency.md."""
+    """A part of the program, with its seed: 0.4 % and 87 % in docs/methodology/lost-efficiency.md."""
     times = 0.02 * np.random.default_rng(0).standard_normal((400, 3, 8))
     with duckdb.connect() as connection:
         schema.create(connection)

@@ -101,8 +101,8 @@ def test_repeats_that_differ_by_more_leave_it_open(row):
     assert row["reason"].endswith("]: repeats differ by more")
 
 
-@compared((110.0, 8000.0), ddp={"step_ms": {2: (100.0, 101.0)}}, repeats=2)
-def test_two_repeats_that_say_next_to_nothing_have_a_bound_that_is_not_counted_out(row):
+@compared((110.0, 8e7, 100.0), ddp={"step_ms": {2: (100.0, 101.0, 100.0)}})
+def test_repeats_that_say_next_to_nothing_have_a_bound_that_is_not_counted_out(row):
     assert row["time_ratio_hi"] > 2**31
     assert row["recommendation"] == "undecided"
     assert row["reason"].endswith(", more than 1000]: repeats differ by more")
@@ -111,7 +111,13 @@ def test_two_repeats_that_say_next_to_nothing_have_a_bound_that_is_not_counted_o
 @compared((200.0,), ddp={"step_ms": {2: (100.0,)}}, repeats=1)
 def test_one_repeat_a_side_decides_nothing(row):
     assert (row["time_ratio"], row["time_ratio_lo"]) == (2.0, None)
-    assert row["reason"] == "undecided: an interval needs two ok repeats a side"
+    assert row["reason"] == "undecided: an interval needs three ok repeats"
+
+
+@compared((200.0, 201.0), ddp={"step_ms": {2: (100.0, 101.0)}}, repeats=2)
+def test_two_repeats_a_side_decide_nothing_either(row):
+    assert (row["time_ratio_lo"], row["time_ratio_hi"], row["recommendation"]) == (None, None, "undecided")
+    assert row["reason"] == "undecided: an interval needs three ok repeats"
 
 
 @compared((500.0, 501.0, 499.0), ddp=_oom(0, 1, 2))

@@ -86,7 +86,7 @@ def test_nothing_explains_a_loss_that_the_repeats_do_not_show(found):
 def test_a_regression_on_a_busy_machine_is_likely_and_advises_a_quiet_one(found):
     row = found["regression"]
     assert row["certainty"] == "likely"
-    assert ", too noisy to say how much slower; " in row["evidence"]
+    assert ": too noisy to say how much below the level of session 1, since session 2; " in row["evidence"]
     assert row["evidence"].endswith("; the machine was busy with other work in both sessions")
     assert row["advice"].startswith("Measure again on a quiet machine before you look for a cause")
 

@@ -185,7 +185,7 @@ def test_one_that_fails_on_the_rows_is_left_out_and_takes_no_other_with_it(resul
         "rule endless: gives a row whose magnitude is no number",
         "rule hollow: gives a row where one of session_id, certainty, evidence, advice is null",
         "rule nan: gives a row whose cost is no number",
-        "rule unsure: gives a row whose certainty is neither shown nor likely",
+        "rule unsure: gives a row whose certainty is none of shown, likely, estimated",
         "rule verbose: gives a row with a text of more than 2,000 characters",
         "rule wide: gives more than 1,000 rows of a session",
     ]
@@ -301,7 +301,7 @@ def test_bench_rules_holds_for_every_load_and_a_bad_one_is_refused_before_anythi
     done = CliRunner().invoke(importing, words, standalone_mode=False)
     assert done.return_value == 0
     said = done.stdout.splitlines()
-    assert said[said.index("  1. Few steps (p): certain") + 1] == "    0 steps"
+    assert said[said.index("  2. Few steps (p): certain") + 1] == "    0 steps"
     (rules / "two.sql").write_text(HEAD + BODY + "; SELECT 1")
     measuring = import_module("bench.cli.suite").command
     refused = CliRunner().invoke(measuring, ["smoke", *words[3:]], standalone_mode=False)

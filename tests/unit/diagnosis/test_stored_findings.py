@@ -86,7 +86,7 @@ def test_one_session_alone_is_no_regression(one_alone):
     assert [row for view in schema.LEAST_SESSIONS for row in ask(one_alone, f"FROM {view}")] == []
     assert ask(one_alone, "FROM history") != []
     reading = [rule for rule in schema.shipped_rules() if schema.LEAST_SESSIONS.keys() & set(rule.reads())]
-    assert {rule.finding for rule in reading} == {"regression", "gradual_regression"}
+    assert {rule.finding for rule in reading} == {"regression", "shared_change"}
     for rule in reading:
         assert ask(one_alone, rule.definition) == [], rule.finding
 

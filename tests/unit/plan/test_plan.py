@@ -78,6 +78,20 @@ def test_no_size_has_the_same_position_in_all_of_the_first_three_rounds(repeats:
         assert set(first) == {0, 1}
 
 
+def test_the_second_round_is_the_first_one_backwards() -> None:
+    """A steady drift then adds the same to every size in both rounds together."""
+    sizes = [case(name, world=[1, 2], measure=MeasureSpec(steps=1, repeats=3)) for name in "abc"]
+    runs = in_running_order(
+        plan(suite(*sizes, case("once", measure=MeasureSpec(steps=1, repeats=1))), LAPTOP, "s")
+    )
+    rounds = [
+        [run.spec.run_id.rpartition(".")[0] for run in runs if run.spec.round == number]
+        for number in range(3)
+    ]
+    assert rounds[1] == [size for size in reversed(rounds[0]) if not size.startswith("once")]
+    assert rounds[2] not in (rounds[0], rounds[1])
+
+
 def test_a_fixed_order_is_the_suites_in_every_round() -> None:
     planned = plan(suite(case(world=[1, 2]), case("b", world=[1])), LAPTOP, "s", run_order="fixed")
     assert [(run.spec.round, run.spec.position) for run in planned] == [

@@ -25,7 +25,7 @@ def point(case="ddp", speedup=1.6, low=1.52, high=1.68, workers=2, **values):
         "speedup_lo": low, "speedup_hi": high, "efficiency": speedup / workers, "workload": "cnn",
         "efficiency_lo": low and low / workers, "efficiency_hi": high and high / workers,
         "verdict": judged(speedup), "verdict_lo": judged(low), "verdict_hi": judged(high),
-        "may_be_slow": False, "slow_share": None, "ranks_train": None,
+        "baseline_throughput": 100.0, "ranks_train": None,
     }  # fmt: skip
     return row | values
 
@@ -61,9 +61,12 @@ def test_a_row_has_throughput_speedup_efficiency_and_the_verdict_beside_its_inte
 
 
 def test_without_an_interval_the_point_is_hollow_and_beyond_a_factor_of_four_there_is_none():
-    once = answer_table(sessions(point(low=None, high=None)), [])
+    once = answer_table(sessions(point(low=None, high=None, verdict="one repeat")), [])
     assert 'class="hollow"' in once
     assert "<line x1" not in once
+    assert 'aria-label="efficiency 80.0 %: one repeat"' in once
+    two = point(low=None, high=None, speedup_min=1.5, speedup_max=1.7, verdict="undecided")
+    assert "1.60× (1.50 to 1.70) 80.0 % (75.0 to 85.0) undecided" in words(answer_table(sessions(two), []))
     noisy = answer_table(sessions(point(low=0.4, high=1.9)), [])
     assert noisy.count(">too noisy to tell<") == 2  # neither its efficiency nor its parts are drawn
     assert "used 1" not in noisy

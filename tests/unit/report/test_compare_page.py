@@ -264,7 +264,8 @@ def ratio_row(ratio, low, high, verdict, workers=2):
     return {
         "case_name": "ddp", "axis": "ranks", "scaling_mode": "strong", "workers": workers, "candidate_throughput": 9.0,
         "ratio": ratio, "ratio_lo": low, "ratio_hi": high, "verdict": verdict, "placement": "1x2",
-        "regression": ratio < 0.9 and verdict == "slower",
+        "regression": ratio < 0.9 and verdict == "slower", "verdict_text": verdict, "shared_ratio": None,
+        "change_seen": 0.1,
     }  # fmt: skip
 
 

@@ -134,9 +134,10 @@ def test_a_page_without_a_curve_of_its_own_has_no_such_section(
 
 
 def test_the_page_of_a_published_table_says_what_it_is(results: Path, tmp_path: Path) -> None:
-    shown = " ".join(
-        html.unescape(re.sub(r"<[^>]+>", " ", page(results, "published-torchtitan", tmp_path))).split()
-    )
+    markup = page(results, "published-torchtitan", tmp_path)
+    labels = set(re.findall(r'<span class="label \w+"><bdi>(.*?)</bdi>', markup))
+    assert labels - {"ok", "not judged"} == {"baseline", "published, one figure"}
+    shown = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
     assert "licence BSD-3-Clause: https://github.com/pytorch/torchtitan/" in shown
     assert "Why, and what to change" not in shown
     assert "one figure per size · tag published" in shown

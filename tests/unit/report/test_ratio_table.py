@@ -72,9 +72,34 @@ def test_cases_with_an_efficiency_stay_in_the_other_table_which_does_not_miss_th
     assert ratio_table([point("ddp")]) == ""
 
 
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (
+            {"speedup_min": 1.01, "speedup_max": 1.09, "repeats": 2},
+            "1.05 (1.01 to 1.09) times as fast: undecided",
+        ),
+        ({"repeats": 1}, "1.05 times as fast: one repeat"),
+        ({"is_published": True}, "1.05 times as fast: published, one figure"),
+    ],
+)
+def test_without_an_interval_the_range_of_the_rounds_and_the_reason_are_shown(values, said):
+    table = ratio_table(measured(alternative(ratio=1.05, low=None, high=None, **values)))
+    assert f'aria-label="{said}"' in table
+    assert words(table).count(said.partition(" times")[0].replace("1.05", "1.05×")) == 1
+
+
+def test_a_baseline_of_one_repeat_has_no_verdict_either():
+    once = [
+        row | {"repeats": 1} if row["is_baseline"] else row
+        for row in measured(alternative(low=None, high=None))
+    ]
+    assert "times as fast: one repeat" in ratio_table(once)
+
+
 def test_a_single_run_has_no_verdict_and_a_noisy_row_does_not_stretch_the_scale():
-    once = ratio_table(measured(alternative(ratio=1.05, low=None, high=None)))
-    assert "1.05 times as fast: undecided" in once
+    once = ratio_table(measured(alternative(ratio=1.05, low=None, high=None, repeats=1)))
+    assert "1.05 times as fast: one repeat" in once
     assert 'class="hollow"' in once
     noisy = alternative("c", 1.0, 0.3, 4.0)
     ticks = re.findall(r'text-anchor="middle">([\d.]+)<', ratio_table(measured(alternative(), noisy)))

@@ -38,8 +38,10 @@ def point(case="ddp", workers=2, **values):
         "throughput_unit": "examples/s", "tokens_per_s": None, "tokens_per_s_lo": None, "tokens_per_s_hi": None,
         "throughput_lo": 98.0, "throughput_hi": 102.0, "is_baseline": workers == 1, "oversubscribed": False,
         "verdict": None if workers == 1 else "good", "verdict_lo": "good",
-        "verdict_hi": "good", "slow_repeats": 0, "is_published": False, "expected_efficiency": None,
-        "speedup": 1.6, "speedup_lo": 1.52, "speedup_hi": 1.68,
+        "verdict_hi": "good", "slow_runs": 0, "resolution": None, "is_published": False,
+        "rounds": None if workers == 1 else 3,
+        "baseline_workers": 1, "baseline_throughput": 62.5,
+        "speedup": 1.6, "speedup_lo": 1.52, "speedup_hi": 1.68, "speedup_min": None, "speedup_max": None,
         "efficiency": 0.8, "efficiency_lo": 0.76, "efficiency_hi": 0.84, "step_ms_mean": 21.18, "step_ms_std": 1.7,
         "time_per_epoch_s": None, "peak_memory_allocated_bytes": None,
     }  # fmt: skip

@@ -27,9 +27,7 @@ class Own(Workload):
     def __init__(self, **_: Any) -> None: ...
 
 
-def outcome(
-    workload: Any, batches: list[int], *, warmup: int, accumulate: int = 1
-) -> dict[str, float | None]:
+def outcome(workload: Any, batches: list[int], *, warmup: int, accumulate: int = 1) -> dict[str, Any]:
     """`batches`: their examples, of 10 tokens each."""
     case = Case(name="a", step_ms={1: 1.0}, warmup=warmup, accumulate=accumulate)
     spec = dataclasses.replace(specs(case, "s", "suite", [])[0], global_batch=8)
@@ -41,7 +39,7 @@ def outcome(
 
 def test_only_measured_steps_count() -> None:
     counted = outcome(Own(examples_in=lambda batch: len(batch["x"])), [100, 4, 6], warmup=1)
-    assert counted == {"examples_per_step": 5.0, "tokens_per_example": 7}
+    assert counted == {"examples_per_step": 5.0, "tokens_per_example": 7, "work_of_ranks": None}
 
 
 def test_a_step_has_all_its_micro_batches() -> None:
@@ -51,13 +49,14 @@ def test_a_step_has_all_its_micro_batches() -> None:
         warmup=1,
         accumulate=2,
     )
-    assert counted == {"examples_per_step": 8.0, "tokens_per_example": 10.0}
+    assert counted == {"examples_per_step": 8.0, "tokens_per_example": 10.0, "work_of_ranks": None}
 
 
 def test_tokens_alone_are_a_mean_over_the_global_batch() -> None:
     assert outcome(Own(tokens_in=lambda batch: 4), [8, 8], warmup=0) == {
         "examples_per_step": None,
         "tokens_per_example": 0.5,
+        "work_of_ranks": None,
     }
 
 

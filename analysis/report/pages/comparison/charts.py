@@ -148,7 +148,7 @@ def over_workers(measure: Measure) -> Chart:
             note=sentences(cut_note(rows, measure.field, _ideal_top(rows, measure)), _note(rows)),
         )
 
-    reading = "Bars and bands: 95 % intervals over repeats; none for a single repeat."
+    reading = "Bars and bands: 95 % intervals over repeats; none if repeats are too few."
     return Chart(
         order=0,
         question=f"How does {measure.field} compare?",

@@ -41,7 +41,7 @@ def forest(comparison: ComparedSessions) -> Markup:
     label = pl.format("{}: {}", "candidate", size) if several else size
     rows = rows.with_columns(
         label.alias("label"),
-        pl.col("verdict").fill_null("no verdict"),
+        pl.col("verdict", "verdict_text").fill_null("no verdict"),
         pl.len().alias("ratio_count"),
         *(pl.col(name).cast(pl.Float64) for name in ("ratio", "ratio_lo", "ratio_hi")),
     )
@@ -56,6 +56,7 @@ def forest(comparison: ComparedSessions) -> Markup:
         "ratio_lo",
         "ratio_hi",
         "verdict",
+        "verdict_text",
         "ratio_count",
     ]
     baseline, *others = flat_ids(comparison)
@@ -97,7 +98,7 @@ def _draw(rows: pl.DataFrame, _: Cases) -> Drawing:
         alt.Tooltip("ratio:Q", title="ratio", format=".3~f"),
         alt.Tooltip("ratio_lo:Q", title="from", format=".3~f"),
         alt.Tooltip("ratio_hi:Q", title="to", format=".3~f"),
-        alt.Tooltip("verdict:N", title="verdict"),
+        alt.Tooltip("verdict_text:N", title="verdict"),
     ]
     same = once().mark_rect(color=theme.MUTED, opacity=0.15)
     same = same.encode(x=alt.XDatum(1 - MARGIN), x2=alt.X2Datum(1 + MARGIN))
@@ -132,8 +133,8 @@ CHART = Chart(
     order=0,
     question="Which sizes are faster or slower?",
     reading="Throughput of the candidate ÷ that of the baseline, with its 95 % interval. Coloured circles: the "
-    "interval excludes 1. Grey squares: no certain difference, or no verdict. Shaded: the same within "
-    f"{100 * MARGIN:.0f} %.",
+    "interval excludes 1, also after Holm's correction over all rows. Grey squares: no certain difference, or no "
+    f"verdict. Shaded: 1 ± {100 * MARGIN:.0f} %.",
     draw=_draw,
     wide=True,
 )

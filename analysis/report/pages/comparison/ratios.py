@@ -8,17 +8,16 @@ from markupsafe import Markup
 
 from analysis.compare.wording import (
     counts,
-    judged_as,
+    is_undecided,
     largest_regression,
-    needed,
+    moved_together,
     ratio,
     regressions,
-    unit_of,
 )
 from analysis.database.rows import Row
 from analysis.report.html import units
 from analysis.report.html.downloads import csv_download
-from analysis.report.html.markup import CASE, PLACEMENT, interval_cell, label, text
+from analysis.report.html.markup import CASE, PLACEMENT, interval_cell, label
 from analysis.report.html.render import render
 from analysis.report.pages.comparison.data import MARGIN, MAX_REGRESSION, ComparedSessions, Group
 from analysis.tables.column import Column
@@ -27,11 +26,11 @@ from analysis.wording import numbers
 from analysis.wording.caveats import busy_sides
 from analysis.wording.plain_text import counted
 
-_TONES = {"faster": "good", "slower": "bad", "same": "none", "inconclusive": "none"}
+_TONES = {"faster": "good", "slower": "bad"}
 
 
 def sentence(baseline: Group, candidate: Group, rows: Sequence[Row]) -> str:
-    """Plain text: the most telling size, then the verdicts of all sizes."""
+    """Plain text: whether all rows moved together, the most telling size, then the verdicts of all sizes."""
     both = f"{candidate.letter} against {baseline.letter}"
     measured = [row for row in rows if row["ratio"] is not None]
     if not measured:
@@ -45,17 +44,31 @@ def sentence(baseline: Group, candidate: Group, rows: Sequence[Row]) -> str:
             key=lambda row: (row["scaling_mode"] == "strong", row["workers"], row["candidate_throughput"]),
         )
     )
-    if len(judged) > 1 and {row["verdict"] for row in judged} == {"inconclusive"}:
-        return f"{both}: none of {len(judged):,} rows differs for certain; {lead}."
+    is_open = len(judged) > 1 and all(map(is_undecided, judged))
+    said = (
+        f"none of {len(judged):,} rows differs for certain; {lead}"
+        if is_open
+        else f"{lead}{_counted(judged)}"
+    )
     failed = regressions(judged)
-    largest = f" {largest_regression(failed, MAX_REGRESSION, str)}." if failed else ""
-    return f"{both}: {lead}{_counted(judged)}.{largest}"
+    parts = [
+        moved_together(judged, str),
+        said,
+        largest_regression(failed, MAX_REGRESSION, str) if failed else "",
+    ]
+    first, *others = filter(None, parts)
+    return (
+        f"{both}: {'. '.join([_cased(first, str.lower), *(_cased(other, str.upper) for other in others)])}."
+    )
+
+
+def _cased(said: str, change: Callable[[str], str]) -> str:
+    return change(said[0]) + said[1:]
 
 
 def _lead(row: Row) -> str:
-    why = ", because a side has fewer than two ok repeats" if row["ratio_lo"] is None else ""
     size = f"{row['case_name']} at {counted(row['workers'], row['axis'])}"
-    return f"throughput of {size} {ratio(row)}, {row['verdict']}{why}"
+    return f"throughput of {size} {ratio(row)}, {row['verdict_text']}"
 
 
 def _counted(judged: Sequence[Row]) -> str:
@@ -105,17 +118,11 @@ def ratios(comparison: ComparedSessions) -> Markup:
 
 
 def _verdict(row: Row) -> str:
-    said = judged_as(row)
-    tone = "bad" if row["regression"] else _TONES.get(row["verdict"], "none")
-    return label(said, tone) if said else units.UNKNOWN
-
-
-def _needed(row: Row) -> str:
-    return text(needed(row)).replace(" ", "\u00a0") if row["verdict"] else units.UNKNOWN
+    said = row["verdict_text"]
+    return label(said, _TONES.get(row["verdict"], "none")) if said else units.UNKNOWN
 
 
 def _columns(baseline: str, candidate: str, rows: Sequence[Row]) -> list[Column]:
-    open_rows = [row for row in rows if row["verdict"] == "inconclusive"]
     unit = throughput_unit(rows)
     columns = [
         CASE,
@@ -126,7 +133,6 @@ def _columns(baseline: str, candidate: str, rows: Sequence[Row]) -> list[Column]
             number=True,
         ),
         Column("verdict", _verdict),
-        Column(f"more {unit_of(open_rows)}", _needed, number=True),
         Column("p (Holm)", lambda row: units.p_value(row["p_value_holm"]), number=True),
         Column(f"{baseline}, {unit}", _rate("baseline_throughput"), number=True),
         Column(f"{candidate}, {unit}", _rate("candidate_throughput"), number=True),

@@ -22,9 +22,8 @@ class History:
     """queries/history_sessions.sql, the newest first."""
     points: pl.DataFrame
     """queries/history.sql, the oldest session first; cases in the order of the newest session's suite."""
-    gradual_regressions: Sequence[Row]
-    """The rows of the newest session in queries/gradual_regressions.sql, the slowest first. Their ratios are to the
-    session `reference_order`."""
+    shared: Sequence[Row]
+    """queries/shared_changes.sql with the columns of `points`, the newest first."""
 
     @property
     def newest(self) -> Row:
@@ -59,13 +58,20 @@ class History:
     def changed(self, kind: str) -> list[Row]:
         """The rows of the newest session that are a `regression` or an `improvement`, the largest change first."""
         found = [row for row in self.newest_rows if row[kind]]
-        return sorted(found, key=lambda row: row["ratio"], reverse=kind == "improvement")
+        return sorted(found, key=lambda row: row["level_ratio"], reverse=kind == "improvement")
+
+    @property
+    def newly_shared(self) -> list[Row]:
+        """Changes of the newest session that all cases share."""
+        return [row for row in self.shared if row["session_id"] == self.newest["session_id"]]
 
     @property
     def regressions(self) -> list[Row]:
-        """Rows of regressions, the newest session first; in each session, the largest loss first."""
-        found = self.points.filter("regression").sort(["session_order", "ratio"], descending=[True, False])
-        return found.to_dicts()
+        """Rows of regressions, the newest session first; in each session, what all cases share and then the largest
+        loss first."""
+        found = [row for row in self.shared if row["regression"]]
+        found += self.points.filter("regression").sort("level_ratio").to_dicts()
+        return sorted(found, key=lambda row: -row["session_order"])
 
 
 def suites(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) -> list[str]:
@@ -86,11 +92,10 @@ def read(connection: duckdb.DuckDBPyConnection, suite: str) -> History:
     newest = sessions[0]["session_id"]
     cases = named_queries.frame(connection, "cases", newest).get_column("case_name").to_list()
     points = named_queries.by_suite(named_queries.frame(connection, "history", suite=suite), cases)
-    gradual = named_queries.frame(connection, "gradual_regressions", newest)
-    here = points.filter(pl.col("session_id") == newest).drop("ratio", "ratio_lo", "ratio_hi")
+    shared = named_queries.frame(connection, "shared_changes", suite=suite).to_dicts()
     return History(
         suite=suite,
         sessions=sessions,
         points=points,
-        gradual_regressions=gradual.join(here, on=["line", "placement"], maintain_order="left").to_dicts(),
+        shared=[{**dict.fromkeys(points.columns), "placement": "", **row} for row in shared],
     )

@@ -58,17 +58,13 @@ def _sections(history: History, link: Link) -> Iterator[Section]:
         title="Regressions",
         content=regressions(found, link),
         folded=True,
-        answer=(
-            f"{len(found):,}, the last in session {found[0]['session_order']:,}"
-            if found
-            else "none from one session to the next"
-        ),
+        answer=(f"{len(found):,}, the last in session {found[0]['session_order']:,}" if found else "none"),
         printed=True,
     )
     yield Section(
         identifier="sessions",
         title="Settings, software and machines that changed",
-        content=sessions(history.sessions, link),
+        content=sessions(history, link),
         folded=True,
         answer=counted(len(history.sessions), "sessions"),
         printed=True,

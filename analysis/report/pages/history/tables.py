@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
-from analysis.compare.wording import VERDICTS
 from analysis.database.rows import Row
 from analysis.report.html import units
 from analysis.report.html.markup import (
@@ -27,7 +26,8 @@ from analysis.report.html.render import render
 from analysis.report.pages.history.data import History
 from analysis.tables.column import Column
 from analysis.tables.scaling import throughput_unit
-from analysis.wording import numbers
+from analysis.wording import numbers, verdicts
+from analysis.wording.plain_text import counted
 
 Link = Callable[[str], str | None]
 """The file name of a session's page; None if there is none."""
@@ -36,6 +36,11 @@ _MOST_OPEN = 20
 _MOST_ROWS = 300
 """The most rows of all numbers; the CSV has all."""
 _CASE = Column("case", text_cell("panel"))
+_LEVEL_RATIO = Column(
+    "of level [95\u00a0%]",
+    interval_cell("level_ratio", "×", apart_from=1, show=numbers.telling_estimate),
+    number=True,
+)
 _RATIO = Column(
     "ratio [95\u00a0%]", interval_cell("ratio", "×", apart_from=1, show=numbers.telling_estimate), number=True
 )
@@ -60,7 +65,8 @@ def newest(history: History) -> Markup:
 
 
 def _by_change(row: Row) -> tuple[bool, bool, float]:
-    size = abs(math.log(row["ratio"])) if row["ratio"] else 0.0
+    ratio = row["level_ratio"] or row["ratio"]
+    size = abs(math.log(ratio)) if ratio else 0.0
     return not (row["regression"] or row["improvement"]), row["verdict"] is None, -size
 
 
@@ -70,23 +76,26 @@ def regressions(rows: Sequence[Row], link: Link) -> Markup:
         _session_column(link),
         _CASE,
         PLACEMENT,
-        _RATIO,
+        _LEVEL_RATIO,
         Column(
-            "changed since",
+            "level of sessions", lambda row: f"{row['level_first_order']:,} to {row['level_last_order']:,}"
+        ),
+        Column("slower since", lambda row: f"{row['first_order']:,}", number=True),
+        Column(
+            "changed then",
             lambda row: (
                 "not known"
-                if row["changes"] is None
-                else _facts(row["changes"] or "nothing that must be equal")
+                if row["changes_then"] is None
+                else _facts(row["changes_then"] or "nothing that must be equal")
             ),
         ),
-        Column("compared with", lambda row: _linked(row["previous_session_id"], link)),
-        Column("usual", _usual, number=True),
     ]
     return render("sections/history_regressions", columns=columns, rows=rows)
 
 
-def sessions(rows: Sequence[Row], link: Link) -> Markup:
+def sessions(history: History, link: Link) -> Markup:
     """One row per session, newest first, with what changed."""
+    shared = {row["session_id"]: row for row in history.shared}
     columns = [
         _session_column(link),
         Column("placements", _placements),
@@ -95,7 +104,10 @@ def sessions(rows: Sequence[Row], link: Link) -> Markup:
         Column("changed: settings", lambda row: _facts(row["other_settings"])),
         Column("changed: worth knowing", lambda row: _facts(row["also_changes"])),
     ]
-    dated = [{**row, "began": units.minute(row["created_at"])} for row in rows]
+    dated = [
+        {**row, "began": units.minute(row["created_at"]), "shared": shared.get(row["session_id"])}
+        for row in history.sessions
+    ]
     return render("sections/history_sessions", columns=columns, rows=dated)
 
 
@@ -113,7 +125,7 @@ def figures_table(rows: Sequence[Row], link: Link) -> Markup:
         Column("verdict", _verdict),
         Column("efficiency [95\u00a0%]", _efficiency, number=True),
         Column("step", interval_cell("step_ms", "ms", show=numbers.telling_estimate), number=True),
-        Column("repeats that count", lambda row: f"{row['repeats']:,} of {row['runs']:,}", number=True),
+        Column("ok repeats", lambda row: f"{row['repeats']:,} of {row['runs']:,}", number=True),
     ]
     note = first_rows(_MOST_ROWS, len(rows))
     return render("sections/history_figures", columns=columns, rows=rows[:_MOST_ROWS], note=note)
@@ -148,18 +160,21 @@ def _placements(row: Row) -> str:
 
 
 def _verdicts(row: Row) -> str:
-    """The counts of verdicts. A regression is also slower, but is counted once."""
-    regressions = f"{row['regressions']:,} {'regression' if row['regressions'] == 1 else 'regressions'}"
-    counts = {
-        **{verdict: row[verdict] for verdict in VERDICTS},
-        "slower": row["slower"] - row["regressions"],
-    }
-    found = [
-        *([label(regressions, "bad")] if row["regressions"] else []),
-        *(label(f"{count:,} {verdict}", "none") for verdict, count in counts.items() if count),
-        *([label(f"{row['unlike']:,} unlike", "none")] if row["unlike"] else []),
-        *([label(f"{row['first_seen']:,} for the first time", "none")] if row["first_seen"] else []),
-    ]
+    """The counts of verdicts."""
+    kinds = (
+        ("regressions", "regressions", "bad"),
+        ("improvements", "improvements", "good"),
+        ("same", "same", "none"),
+        ("inconclusive", "inconclusive", "none"),
+        ("odd", "with an odd run", "none"),
+        ("unlike", "unlike", "none"),
+        ("first_seen", "for the first time", "none"),
+    )
+    found = [label(counted(row[name], words), tone) for name, words, tone in kinds if row[name]]
+    if of_all := row["shared"]:
+        found.insert(
+            0, label(f"{of_all['panel']} {of_all['verdict']}", "bad" if of_all["regression"] else "good")
+        )
     return Markup(" ").join(found) or units.UNKNOWN
 
 
@@ -170,6 +185,8 @@ def _verdict(row: Row) -> str:
         return label("faster: improvement", "good")
     if row["oversubscribed"]:
         return label("oversubscribed", "none")
+    if row["odd_runs"]:
+        return label("odd run: not judged", "none")
     if row["is_alike"] is False:
         return label(f"unlike: {row['unlike']}", "none")
     return label(row["verdict"], "none") if row["verdict"] else units.UNKNOWN
@@ -180,12 +197,10 @@ def _efficiency(row: Row) -> str:
     if row["is_baseline"] or row["scaling_mode"] == "none":
         return units.UNKNOWN
     return units.with_interval(
-        row["efficiency"], row["efficiency_lo"], row["efficiency_hi"], "%", 100, show=numbers.telling_estimate
+        row["efficiency"],
+        row["efficiency_lo"],
+        row["efficiency_hi"],
+        "%",
+        100,
+        show=verdicts.efficiency_estimate,
     )
-
-
-def _usual(row: Row) -> str:
-    """The range by which sessions differ if nothing changes."""
-    if row["usual_lo"] is None:
-        return units.UNKNOWN
-    return f"{units.number(row['usual_lo'])} … {units.number(row['usual_hi'])}"

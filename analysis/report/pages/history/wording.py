@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from analysis.compare.wording import is_too_noisy, ratio
+from analysis.compare.wording import ratio
 from analysis.database.rows import Row
 from analysis.report.pages.history.data import History
 from analysis.tables.scaling import throughput_unit
 from analysis.wording import verdicts
-from analysis.wording.numbers import estimate
+from analysis.wording.numbers import estimate, is_too_wide
 from analysis.wording.plain_text import cell, counted, listed
 
 MOST_NAMED = 3
@@ -28,35 +28,57 @@ def sentences(history: History, name: Name = cell) -> list[str]:
 
 
 def headline(history: History, name: Name = cell) -> str:
-    """How the newest session differs from the one before, and which placements are slower than some sessions ago. Only
-    regressions and improvements are changes, see the view `history`, and placements without an ok repeat."""
+    """The changes of the newest session. Only changes of level count, see `history_changes`, and
+    placements without an ok repeat."""
     judged = history.judged
     if not judged:
         return _incomparable(history, name)
     before = _before(history)
     slower, faster = history.changed("regression"), history.changed("improvement")
-    slower_or_faster = [(slower, "fewer"), (faster, "more")]
     unit = throughput_unit(judged)
-    said = [_group(rows, f"{word} {unit}", name) for rows, word in slower_or_faster if rows]
-    if said:
-        said[0] += f" than in {before}"
+    said = [shared_change(row, name) for row in history.newly_shared]
+    level = ""
+    for rows, word in ((slower, "fewer"), (faster, "more")):
+        if rows:
+            than = f" than in {_level(rows)}{_since_when(rows)}"
+            said.append(f"{_group(rows, f'{word} {unit}', name)}{than if than != level else ''}")
+            level = than
     if lost := [_place(row, name) for row in history.lost]:
         verb = "has" if len(lost) == 1 else "have"
         said.append(f"{listed(lost, MOST_NAMED)} {verb} no ok repeat, unlike in {before}")
     if said:
-        unchanged = sum(row["verdict"] == "same" for row in judged)
+        unchanged = 0 if history.newly_shared else sum(row["verdict"] == "same" for row in judged)
         said.append(f"{counted(unchanged, 'others')} unchanged" if unchanged else "")
     else:
-        said = [_nothing_certain(judged, before, name)]
-    return f"{'; '.join(filter(None, [*said, *_gradual(history, unit, name), _busy(history)]))}."
+        said = [_nothing_certain(judged, before)]
+    return f"{'; '.join(filter(None, [*said, _busy(history)]))}."
 
 
-def _gradual(history: History, unit: str, name: Name) -> Iterator[str]:
-    """A clause for each earlier session in which placements were faster, with no regression since."""
-    found = history.gradual_regressions
-    for order in sorted({row["reference_order"] for row in found}, reverse=True):
-        rows = [row for row in found if row["reference_order"] == order]
-        yield f"{_group(rows, f'fewer {unit}', name)} than in session {order:,}, with no regression in between"
+def shared_change(row: Row, name: Name = cell) -> str:
+    """`all 12 cases are 3.1 % slower: something that they share; changed: torch: 2.14.0 → 2.15.0`."""
+    same = ", as code and software are the same" if row["cause"] == "the machine" else ""
+    changed = {None: "; what changed is not known", "": ""}.get(
+        row["changes"], f"; changed: {_facts(row['changes'] or '', name)}"
+    )
+    moved = f"{row['panel']} are {_percent(row)} {row['verdict']} than in {_level([row])}{_since_when([row])}"
+    return f"{moved}: {row['cause']}{same}{changed}"
+
+
+def _level(rows: Sequence[Row]) -> str:
+    """The sessions of the level that these rows left."""
+    levels = {(row["level_first_order"], row["level_last_order"]) for row in rows}
+    if len(levels) > 1:
+        return "earlier sessions"
+    ((first, last),) = levels
+    return f"session {last:,}" if first == last else f"sessions {first:,} to {last:,}"
+
+
+def _since_when(rows: Sequence[Row]) -> str:
+    """A clause if the change began before the newest session."""
+    firsts = {row["first_order"] for row in rows}
+    if len(firsts) > 1 or firsts == {row["session_order"] for row in rows}:
+        return ""
+    return f", since session {firsts.pop():,}"
 
 
 def _busy(history: History) -> str:
@@ -92,6 +114,8 @@ def changes(history: History, name: Name = cell) -> str:
             else "another device or threads"
         )
         said += f" Not comparable: {counted(newest['unlike'], 'placements')} ({why})."
+    if odd := [_place(row, name) for row in history.newest_rows if row["odd_runs"]]:
+        said += f" Not judged, because a run is odd: {listed(odd, MOST_NAMED)}."
     return said
 
 
@@ -100,55 +124,36 @@ def _facts(facts: str, name: Name) -> str:
 
 
 def undecided(history: History, name: Name = cell) -> str:
-    """The changes that the repeats of the newest session leave open; empty if there are none."""
-    rest = [row for row in history.judged if not row["regression"] and not row["improvement"]]
-    rest.sort(key=lambda row: -abs(math.log(row["ratio"])))
-    open_ones = [row for row in rest if row["verdict"] == "inconclusive"]
-    small = [row for row in rest if row["verdict"] in ("faster", "slower") and not _is_small(row)]
-    parts = []
-    if small:
-        among = f" (Holm over {len(history.judged):,} placements)" if len(history.judged) > 1 else ""
-        parts.append(f"whether {_with_ratios(small, name)} changed by more than 2 %{among}")
-    if open_ones:
-        parts.append(f"whether {_with_ratios(open_ones, name)} changed")
-    if not parts:
+    """The changes that the newest session leaves open; empty if there are none."""
+    open_ones = [row for row in history.judged if row["verdict"] == "inconclusive"]
+    open_ones.sort(key=lambda row: -abs(math.log(row["ratio"])))
+    if not open_ones:
         return ""
+    said = f"whether {_with_ratios(open_ones, name)} changed by more than 2 %."
     if all(row["ratio_lo"] is None for row in history.judged):
-        return f"{'; '.join(parts)}. Single repeats have no interval: run two or more in both sessions."
-    return f"{'; '.join(parts)}."
+        return f"{said} Single repeats have no interval: run two or more in both sessions."
+    return said
 
 
 def _with_ratios(rows: Sequence[Row], name: Name) -> str:
     return listed((f"{_place(row, name)} ({ratio(row)})" for row in rows), MOST_NAMED)
 
 
-def _is_small(row: Row) -> bool:
-    """Whether the ratio is certainly not 1, but certainly within 1 ± 2 %."""
-    return row["verdict"] in ("faster", "slower") and row["ratio_lo"] >= 0.98 and row["ratio_hi"] <= 1.02
-
-
-def _nothing_certain(judged: Sequence[Row], before: str, name: Name) -> str:
+def _nothing_certain(judged: Sequence[Row], before: str) -> str:
     same = sum(row["verdict"] == "same" for row in judged)
     if same == len(judged):
         all_of_them = {1: "its one placement is", 2: "both placements are"}.get(
             same, f"all {same:,} placements are"
         )
         return f"Nothing changed since {before}: {all_of_them} as fast within 2 %"
-    small = [row for row in judged if _is_small(row)]
-    if same + len(small) == len(judged):
-        return f"Nothing changed by more than 2 % since {before}: {_with_ratios(small, name)}"
-    if all(row["ratio_lo"] is None for row in judged):
-        return f"Single repeats do not show whether anything changed since {before}"
-    if all(row["verdict"] == "inconclusive" for row in judged):
-        return f"No change since {before} is certain, and none is ruled out"
     unchanged = f": {same:,} of {counted(len(judged), 'placements')} unchanged" if same else ""
     return f"No change beyond 2 % is certain since {before}{unchanged}"
 
 
 def _group(rows: Sequence[Row], more_examples: str, name: Name) -> str:
     """`ddp 1x2 trains 12 % fewer examples/s`; of many, the number and the largest."""
-    sure = [row for row in rows if not is_too_noisy(row)]
-    noisy = [_place(row, name) for row in rows if is_too_noisy(row)]
+    sure = [row for row in rows if not _is_too_noisy(row)]
+    noisy = [_place(row, name) for row in rows if _is_too_noisy(row)]
     said = []
     if len(sure) > MOST_NAMED:
         largest = f"{_place(sure[0], name)}: {_percent(sure[0])}"
@@ -162,9 +167,13 @@ def _group(rows: Sequence[Row], more_examples: str, name: Name) -> str:
     return "; ".join(said)
 
 
+def _is_too_noisy(row: Row) -> bool:
+    return is_too_wide(row["level_ratio_lo"], row["level_ratio_hi"])
+
+
 def _percent(row: Row) -> str:
     """The change without its sign, with the digits that its interval supports."""
-    value, *ends = (100 * abs(row[key] - 1) for key in ("ratio", "ratio_lo", "ratio_hi"))
+    value, *ends = (100 * abs(row[f"level_ratio{end}"] - 1) for end in ("", "_lo", "_hi"))
     return f"{estimate(value, min(ends), max(ends), digits=2)[0]} %"
 
 
@@ -194,6 +203,8 @@ def _why_incomparable(history: History, name: Name) -> str:
         return f"its settings differ ({_facts(session['other_settings'], name)})"
     if session["measured"] == 0:
         return "no repeat is ok"
+    if all(row["odd_runs"] for row in history.newest_rows if row["throughput"] is not None):
+        return "every placement has an odd run"
     if session["unlike"]:
         return "it ran on another model of device, or with other threads"
     if all(one["quick"] != session["quick"] for one in earlier):
@@ -207,7 +218,7 @@ def overall(history: History) -> str:
     since = " ".join(_span(history))
     found = history.regressions
     if not found:
-        return f"{since}: no regression beyond 2 % from one session to the next is certain."
+        return f"{since}: no regression beyond 2 % is certain."
     last = f"session {found[0]['session_order']:,} ({found[0]['began'][:10]})"
     return f"{since}: {_regressions(found)}, the last in {last}{_since(history, found)}."
 
@@ -224,10 +235,15 @@ def _since(history: History, found: Sequence[Row]) -> str:
         return ""
     last: dict[Series, Row] = {}
     for row in found:  # newest first
-        last.setdefault(_series(row), row)
+        if row["throughput"] is not None:
+            last.setdefault(_series(row), row)
+    if not last:
+        return ""
     measured = history.points.filter(history.points["throughput"].is_not_null()).to_dicts()
     now = {_series(row): row["throughput"] for row in measured}
-    still = [series for series, row in last.items() if now[series] < 0.98 * row["throughput"] / row["ratio"]]
+    still = [
+        series for series, row in last.items() if now[series] < 0.98 * row["throughput"] / row["level_ratio"]
+    ]
     if not still:
         return ", and all have recovered since"
     are = "is" if len(still) == 1 else "are"

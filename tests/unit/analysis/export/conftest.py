@@ -39,7 +39,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     single = Case(name="single", scaling="none", strategy="single", step_ms={1: 350.0})
     make_session(folder, [single, ddp], session_id=ORDINARY)
-    hostile = [Case(name=name, step_ms={1: [3.0, 3.1, 3.2], 2: [2.0, 2.2, 2.1]}, steps=3) for name in NAMES]
+    hostile = [Case(name=name, step_ms={1: [3.0, 3.1, 3.2], 2: [2.0, 2.7, 2.1]}, steps=3) for name in NAMES]
     make_session(folder, hostile, session_id=HOSTILE, suite="a|b_%$&`", created_at=BEGAN - timedelta(days=1))
     bad = Case(name="bad", step_ms={1: 3.0, 2: 2.0}, repeats=1, statuses={(1, 0): "failed", (2, 0): "oom"})
     make_session(folder, [bad], session_id=FAILURES, created_at=BEGAN - timedelta(days=2))

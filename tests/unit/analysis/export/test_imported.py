@@ -32,8 +32,8 @@ def run(shared):
 @pytest.mark.parametrize(
     ("form", "row"),
     [
-        ("markdown", "| `published` | 8 | 2 | 0.0175 | 6.34 | 79.3 % | good |"),
-        ("latex", r"\texttt{published} & 8 & 2 & 0.0175 & 6.34 & 79.3 \% & good \\"),
+        ("markdown", "| `published` | 8 | 2 | 0.0175 | 6.34 | 79.3 % | one repeat |"),
+        ("latex", r"\texttt{published} & 8 & 2 & 0.0175 & 6.34 & 79.3 \% & one repeat \\"),
     ],
 )
 def test_tables_have_what_is_known(run, form, row):

@@ -44,6 +44,9 @@ def test_names_in_markdown_are_code_and_never_markup(export):
         assert sign not in without_code
     assert "<code>&#61;1&#43;1&#124;x&#96;y&#92;</code>" in written  # =1+1|x`y\
     assert "`<b>&amp;<∕b>`" in written
+    assert re.search(
+        r"- 1 of 3 runs of (`[^`]+`|<code>[^<]+</code>) 1x2 took over 1\.2 times the median run", written
+    )
     assert len(NAMES) == 6
 
 

@@ -54,7 +54,7 @@ def test_every_chart_with_rows_has_a_file_of_its_name(folder):
     ] == []
 
 
-FINDING = "ddp on 8 ranks is 6.34 times as fast as on 1 rank, at 79.2 % efficiency: good."
+FINDING = "ddp on 8 ranks is 6.34 times as fast as on 1 rank, at 79.3 % efficiency: good."
 
 
 def test_every_svg_is_text_on_white_that_says_what_it_shows_and_whose_it_is(folder):

@@ -7,8 +7,8 @@ from tests.factory import BEGAN, Case, make_session
 
 
 def fires(results: Path) -> None:
-    """The next day, with another torch, a step takes a tenth longer, beyond what repeats vary."""
-    _days(results, [11.0, 11.1, 11.2])
+    """On the last day, with another torch, a step takes a fifth longer, beyond what repeats and days vary."""
+    _days(results, [12.0, 12.1, 12.2])
 
 
 def quiet(results: Path) -> None:
@@ -17,8 +17,8 @@ def quiet(results: Path) -> None:
 
 
 def _days(results: Path, step_ms: list[float]) -> None:
-    sides = {"2.15.0": [10.0, 10.1, 10.2], "2.16.0": step_ms}
-    for day, (torch, repeats) in enumerate(sides.items()):
+    for day in range(7):
+        torch, repeats = ("2.16.0", step_ms) if day == 6 else ("2.15.0", [10.0, 10.1, 10.2])
         make_session(
             results,
             [Case(name="ddp", step_ms={2: repeats})],

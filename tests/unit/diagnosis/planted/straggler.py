@@ -10,16 +10,20 @@ from tests.rewriting import rewrite_steps
 
 def fires(results: Path) -> None:
     """Rank 2 of 4 takes 12, 15 and 18 ms longer in forward, in steps of 100 ms; the others wait in backward."""
-    _session(results, slow_rank=(2, 2, 2))
+    slow_down(_session(results), slow_rank=(2, 2, 2))
 
 
 def quiet(results: Path) -> None:
     """One rank of each repeat does, but never the same."""
-    _session(results, slow_rank=(0, 1, 2))
+    slow_down(_session(results), slow_rank=(0, 1, 2))
 
 
-def _session(results: Path, *, slow_rank: tuple[int, int, int]) -> None:
-    folder = make_session(results, [Case(name="ddp", step_ms={4: 100.0})])
+def _session(results: Path) -> Path:
+    return make_session(results, [Case(name="ddp", step_ms={4: 100.0})])
+
+
+def slow_down(folder: Path, *, slow_rank: tuple[int, int, int]) -> None:
+    """`slow_rank`: the rank of each repeat."""
     for repeat, (rank, more_ms) in enumerate(zip(slow_rank, (12, 15, 18), strict=True)):
         more = np.zeros((4, 1), dtype=np.int64)
         more[rank] = more_ms * 1_000_000

@@ -1,15 +1,13 @@
-"""How often the table `stragglers` blames a rank although none is slow, and how often it finds a slow one.
-
-python benchmarks/straggler_rule.py --draws 4000
+"""A table of coverage.py: how often `stragglers` blames a rank although none is slow, and finds a slow one.
 
 A rank's time before it first waits differs from repeat to repeat by a normal deviation, in fractions of the step. The
 slow rank takes a tenth of the step longer. Made-up runs go into a database with the project's own tables, and the view
-judges them. Prints a Markdown table.
+judges them.
 """
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
 from typing import Any
 
 import duckdb
@@ -58,22 +56,16 @@ def blamed(connection: duckdb.DuckDBPyConnection, times: Array) -> Array:
     return np.asarray(found, dtype=bool).reshape(draws, ranks)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--draws", type=int, default=4000)
-    draws = parser.parse_args().draws
-    random = np.random.default_rng(0)
-    print(
-        "| ranks | repeats |" + "".join(f" {100 * d:g} % |" for d in DEVIATIONS) + "\n" + "| --- " * 6 + "|"
-    )
+def lines(draws: int, seed: int) -> Iterator[str]:
+    """The table, line by line."""
+    random = np.random.default_rng(seed)
+    yield f"| ranks | repeats |{''.join(f' {100 * deviation:g} % |' for deviation in DEVIATIONS)}"
+    yield "| --- " * 6 + "|"
     with duckdb.connect() as connection:
         schema.create(connection)
         for ranks, repeats in SHAPES:
-            cells = "".join(
-                _cell(connection, deviation * random.standard_normal((draws, repeats, ranks)))
-                for deviation in DEVIATIONS
-            )
-            print(f"| {ranks} | {repeats} |{cells}")
+            noise = random.standard_normal((draws, repeats, ranks))
+            yield f"| {ranks} | {repeats} |{''.join(_cell(connection, one * noise) for one in DEVIATIONS)}"
 
 
 def _cell(connection: duckdb.DuckDBPyConnection, times: Array) -> str:
@@ -81,7 +73,3 @@ def _cell(connection: duckdb.DuckDBPyConnection, times: Array) -> str:
     wrongly = blamed(connection, times).any(axis=1).mean()
     times[:, :, 0] += SLOWER
     return f" {100 * wrongly:.1f} %, found {100 * blamed(connection, times)[:, 0].mean():.0f} % |"
-
-
-if __name__ == "__main__":
-    main()

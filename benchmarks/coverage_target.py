@@ -1,16 +1,13 @@
-"""How often intervals of the table time_to_target contain the truth, for made-up trainings to a target.
-
-    python benchmarks/target_coverage.py [--draws 2000] [--repeats 6 10 20] [--missing 0 0.1 0.3] [--seed 20261126]
+"""A table of coverage.py: how often intervals of time_to_target contain the truth, for made-up trainings to a target.
 
 Runs of two sizes are made up, and the project's own query compares them. Both sizes have the same rounds, whose speed
 drifts. The larger size misses the target by chance with the given probability. The truth is the ratio of both medians
-over infinitely many repeats. Prints a table in Markdown, which docs/methodology/target.md shows.
+over infinitely many repeats.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import duckdb
@@ -34,6 +31,9 @@ NEEDS: dict[str, Draw] = {
 }
 """Distributions of ln(time needed) over seeds."""
 _TRUTH_DRAWS = 400_000
+_REPEATS = (6, 10, 20)
+_MISSING = (0.0, 0.1, 0.3)
+"""Share of runs of the larger size that miss the target."""
 _COLUMNS = ("session_id", "run_id")
 _TARGET = {
     "attempt": 0, "case_name": "weak", "axis": "ranks", "nodes": 1, "threads": 1, "workload": "made",
@@ -98,24 +98,13 @@ def coverage(draw: Draw, repeats: int, missing: float, draws: int, seed: int) ->
     return found[0], found[1], found[2]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--draws", type=int, default=2_000)
-    parser.add_argument("--repeats", type=int, nargs="+", default=[6, 10, 20])
-    parser.add_argument("--missing", type=float, nargs="+", default=[0.0, 0.1, 0.3])
-    parser.add_argument("--seed", type=int, default=20261126)
-    asked = parser.parse_args()
-    print("| time needed | repeats | miss the target | have an interval | it holds | median width |")
-    print("| --- | --- | --- | --- | --- | --- |")
+def lines(draws: int, seed: int) -> Iterator[str]:
+    """The table, line by line."""
+    yield "| time needed | repeats | miss the target | have an interval | it holds | median width |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     for name, draw in NEEDS.items():
-        for repeats in asked.repeats:
-            for missing in asked.missing:
-                shown, held, width = coverage(draw, repeats, missing, asked.draws, asked.seed)
-                print(
-                    f"| {name} | {repeats} | {missing:.0%} | {shown:.0%} | {held:.1%} | ×/÷ {width**0.5:.2f} |",
-                    flush=True,
-                )
-
-
-if __name__ == "__main__":
-    main()
+        for repeats in _REPEATS:
+            for missing in _MISSING:
+                shown, held, width = coverage(draw, repeats, missing, draws, seed)
+                right = f"{held:.1%} | ×/÷ {width**0.5:.2f}" if shown else "|"
+                yield f"| {name} | {repeats} | {missing:.0%} | {shown:.0%} | {right} |"

@@ -1,15 +1,12 @@
-"""How often `bench compare` finds equal code faster or slower, by the candidate's number of sessions.
-
-    python benchmarks/single_session.py [--draws 20000] [--seed 20261121]
+"""A table of coverage.py: how often `bench compare` finds equal code faster or slower, by the candidate's sessions.
 
 A baseline of five sessions is compared with a candidate of one, three and five, with ten repeats each; repeats of a
 session vary by 1 %, sessions by more. The arithmetic is that of compare_sides: Welch on logs, over sessions if both
-sides have several, else over all repeats. Prints a table in Markdown, which docs/compare.md shows.
+sides have several, else over all repeats.
 """
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import numpy as np
@@ -63,15 +60,3 @@ def lines(draws: int, seed: int) -> list[str]:
                 [name, f"{100 * vary:.0f} %", *(f"{100 * share:.1f} %" for share in (apart, fails, finds))]
             )
     return [f"| {' | '.join(row)} |" for row in rows]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--draws", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=20261121)
-    asked = parser.parse_args()
-    print("\n".join(lines(asked.draws, asked.seed)))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,14 +1,12 @@
-"""How often a session calls a size retrograde although its sizes are equally fast, and how often a slower one is found.
-
-python benchmarks/plateau.py --draws 2000
+"""A table of coverage.py: how often a session calls a size retrograde although none is slower, and finds a slower one.
 
 Throughput doubles from 1 to 2 ranks and then stays the same. Repeats differ by a log-normal deviation. Made-up runs go
-into a database with the project's own tables, and the table `scaling` judges them. Prints a Markdown table.
+into a database with the project's own tables, and the table `scaling` judges them.
 """
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
 from typing import Any
 
 import duckdb
@@ -61,19 +59,16 @@ def retrograde(connection: duckdb.DuckDBPyConnection, slowdown: Array) -> Array:
     return np.asarray(found, dtype=bool).reshape(slowdown.shape[:3])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--draws", type=int, default=2000)
-    draws = parser.parse_args().draws
-    random = np.random.default_rng(0)
-    heading = "".join(f" {100 * deviation:g} % |" for deviation in DEVIATIONS)
-    print(f"| cases | repeats |{heading}\n{'| --- ' * 5}|")
+def lines(draws: int, seed: int) -> Iterator[str]:
+    """The table, line by line."""
+    random = np.random.default_rng(seed)
+    yield f"| cases | repeats |{''.join(f' {100 * deviation:g} % |' for deviation in DEVIATIONS)}"
+    yield "| --- " * 5 + "|"
     with duckdb.connect() as connection:
         schema.create(connection)
         for cases, sizes, repeats in SHAPES:
             noise = random.standard_normal((draws, cases, sizes, repeats))
-            cells = "".join(_cell(connection, deviation * noise) for deviation in DEVIATIONS)
-            print(f"| {cases} | {repeats} |{cells}", flush=True)
+            yield f"| {cases} | {repeats} |{''.join(_cell(connection, one * noise) for one in DEVIATIONS)}"
 
 
 def _cell(connection: duckdb.DuckDBPyConnection, slowdown: Array) -> str:
@@ -83,7 +78,3 @@ def _cell(connection: duckdb.DuckDBPyConnection, slowdown: Array) -> str:
     slower = slowdown.copy()
     slower[:, 0, -1] += np.log1p(SLOWER)
     return f" {100 * wrongly:.1f} %, found {100 * retrograde(connection, slower)[:, 0, -1].mean():.0f} % |"
-
-
-if __name__ == "__main__":
-    main()
