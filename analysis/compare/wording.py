@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from analysis.compare.comparison import USER_FILE, Comparison, Difference
 from analysis.database.rows import Row
 from analysis.wording import numbers, verdicts
-from analysis.wording.caveats import busy_sides
+from analysis.wording.caveats import MEDIAN_OF_ROUNDS, busy_sides
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import listed, number
 
@@ -147,7 +147,7 @@ def _seen(rows: Sequence[Row]) -> str:
     """The changes that the inconclusive rows would have shown: ` (would have seen 6 % to 16 %)`."""
     inconclusive = [row for row in rows if row["verdict"] == "inconclusive"]
     if any(row["ratio_lo"] is None for row in inconclusive):
-        return " (a side has one ok repeat: two or more give an interval)"
+        return " (too few repeats for an interval: take three on each side)"
     ordered = sorted(
         inconclusive, key=lambda row: math.inf if row["change_seen"] is None else row["change_seen"]
     )
@@ -282,6 +282,8 @@ def notes(comparison: Comparison, name: Callable[[str], str] = str) -> Iterator[
     if comparison.busy:
         yield busy_sides(list(map(name, comparison.busy)))
     yield _intervals_over(comparison)
+    if any(_is_of_rounds(row) for row in comparison.rows):
+        yield f"ratio: the {MEDIAN_OF_ROUNDS}, which is not the quotient of both throughputs"
     if compared := comparison.rows[0]["compared_rows"]:
         yield (
             f"faster, slower: the interval excludes 1, also over all {compared:,} rows (Holm) at 5 %; regression: "
@@ -289,6 +291,14 @@ def notes(comparison: Comparison, name: Callable[[str], str] = str) -> Iterator[
         )
     if any(row["change_seen"] is not None for row in comparison.rows):
         yield "would have seen: a change of this size is called faster or slower in four of five comparisons"
+
+
+def _is_of_rounds(row: Row) -> bool:
+    """Whether the ratio is that of rounds, and not the quotient of the throughputs that the table shows."""
+    if row["ratio"] is None or row["blocks"] is None:
+        return False
+    quotient = row["candidate_throughput"] / row["baseline_throughput"]
+    return not math.isclose(row["ratio"], quotient, rel_tol=0.0005)
 
 
 def _intervals_over(comparison: Comparison) -> str:

@@ -123,13 +123,15 @@ MEDIAN_OF_ROUNDS = "median of the rounds' ratios"
 
 
 def of_rounds(points: Sequence[Row]) -> Iterator[str]:
-    """A sentence on speedups that are not the quotient of the throughputs that the table shows."""
-    apart = [point for point in points if point["rounds"] is not None and _is_no_quotient(point)]
-    if apart:
-        yield (
-            f"Speedup is the {MEDIAN_OF_ROUNDS}: for {counted(len(apart), 'sizes')} it is not the quotient of both "
-            "throughputs."
-        )
+    """Sentences on speedups that are not the quotient of the throughputs that the table shows."""
+    apart = [point for point in points if point["speedup"] is not None and _is_no_quotient(point)]
+    for means, in_rounds in ((MEDIAN_OF_ROUNDS, True), ("ratio of the mean runs", False)):
+        found = [point for point in apart if (point["rounds"] is not None) == in_rounds]
+        if found:
+            yield (
+                f"Speedup is the {means}: for {counted(len(found), 'sizes')} it is not the quotient of both "
+                "throughputs."
+            )
 
 
 def _is_no_quotient(point: Row) -> bool:

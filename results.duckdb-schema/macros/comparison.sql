@@ -23,10 +23,10 @@ FROM compare_sides(
 -- instead; this macro does their arithmetic. Cases match by name, workload, scaling, strategy and axis; two cases given
 -- by name match by workload and axis; all need the same unit of throughput. If both sides name the same case, the rows
 -- of the other cases are not returned, but count in Holm's correction. Unit: the session if both sides have two or more
--- with an ok repeat, else the repeat. Interval: two-sided 95 %, null below two units on either side: Student's t on the
--- differences of ln(throughput) within rounds (of two cases of a session) or sessions (of two cases of several), or
--- Welch's t on the difference of means where the sides have no such blocks in common; `blocks` is then null. Rounded
--- times of a file widen it.
+-- with an ok repeat, else the repeat. Interval: two-sided 95 %: of the differences of ln(throughput) within rounds (of
+-- two cases of a session) or sessions (of two cases of several) by `median_interval`, or Welch's t on the difference of
+-- means where the sides have no such blocks in common, null unless each has two units and one has three; `blocks` is
+-- then null. Rounded times of a file widen it.
 CREATE OR REPLACE MACRO compare_sides(
     baseline_session, only_baseline_case, candidate_session, only_candidate_case, margin := 0.02, max_regression := 0.05
 ) AS TABLE
@@ -90,22 +90,28 @@ with_means AS (
     SELECT
         *,
         mean_of([element.value FOR element IN baseline_logs]) AS baseline_mean,
-        mean_of([element.value FOR element IN candidate_logs]) AS candidate_mean
+        mean_of([element.value FOR element IN candidate_logs]) AS candidate_mean,
+        stops_early AND unit = 'repeat' AS is_stopped,
+        CASE WHEN is_paired THEN median_interval(differences, is_stopped) END AS of_rounds
     FROM paired
 ),
 with_moments AS (
     SELECT
         *,
-        CASE WHEN is_paired THEN mean_of(differences) ELSE candidate_mean - baseline_mean END AS log_ratio,
-        -- Two means with the variances a and b of m and n units; the mean of differences counts as one of them.
+        coalesce(of_rounds.point, candidate_mean - baseline_mean) AS log_ratio,
+        -- Two means with the variances a and b of m and n units; the differences count as one of them.
         CASE WHEN is_paired THEN 2 ELSE len(baseline_logs) END AS m,
         CASE WHEN is_paired THEN len(differences) ELSE len(candidate_logs) END AS n,
         CASE
-            WHEN is_paired THEN 0 ELSE variance_of([element.value FOR element IN baseline_logs])
+            WHEN is_paired THEN 0
+            WHEN greatest(m, n) > 2 THEN variance_of([element.value FOR element IN baseline_logs])
         END AS baseline_variance,
         CASE
+            -- of the median of six differences or more, as its interval shows it
+            WHEN is_paired AND n > 5
+            THEN n * (greatest(of_rounds.hi - log_ratio, log_ratio - of_rounds.lo) / t_quantile_for(n - 1, is_stopped)) ** 2
             WHEN is_paired THEN variance_of(differences)
-            ELSE variance_of([element.value FOR element IN candidate_logs])
+            WHEN greatest(m, n) > 2 THEN variance_of([element.value FOR element IN candidate_logs])
         END AS candidate_variance,
         baseline_variance / m AS a,
         candidate_variance / n AS b
@@ -121,17 +127,32 @@ with_welch AS (
             WHEN a + b >= 0 THEN least(1e6, coalesce(
                 (a + b + rounding_variance) ** 2 / nullif((a + b) ** 2 / welch_df(a, m, b, n), 0), 1e6
             ))
-        END AS df,
-        stops_early AND unit = 'repeat' AS is_stopped
+        END AS df
     FROM with_moments
 ),
 with_interval AS (
     SELECT
         *,
         exp(log_ratio) AS ratio,
-        exp(log_ratio - t_quantile_for(df, is_stopped) * se) AS ratio_lo,
-        exp(log_ratio + t_quantile_for(df, is_stopped) * se) AS ratio_hi,
-        CASE WHEN NOT oversubscribed THEN p_of_zero(log_ratio, se, df) END AS p_value,
+        -- the interval of a median is not symmetric
+        CASE
+            WHEN is_paired AND rounding_variance = 0 THEN exp(of_rounds.lo)
+            ELSE exp(log_ratio - t_quantile_for(df, is_stopped) * se)
+        END AS ratio_lo,
+        CASE
+            WHEN is_paired AND rounding_variance = 0 THEN exp(of_rounds.hi)
+            ELSE exp(log_ratio + t_quantile_for(df, is_stopped) * se)
+        END AS ratio_hi,
+        CASE
+            WHEN oversubscribed THEN NULL
+            -- of a median, that half of the interval counts which reaches towards zero
+            WHEN is_paired AND n > 5 AND rounding_variance = 0 THEN p_of_zero(
+                log_ratio,
+                if(log_ratio > 0, log_ratio - of_rounds.lo, of_rounds.hi - log_ratio) / t_quantile_for(df, is_stopped),
+                df
+            )
+            ELSE p_of_zero(log_ratio, se, df)
+        END AS p_value,
         CASE WHEN NOT oversubscribed THEN p_not_below(log_ratio - ln(1 - max_regression), se, df) END AS regression_p,
         greatest(
             p_not_below(log_ratio - ln(1 + margin), se, df), p_not_below(ln(1 - margin) - log_ratio, se, df)
@@ -237,7 +258,10 @@ final AS (
             WHEN verdict = 'not excluded'
             THEN format('not excluded: {:,} of {:,} rows look {}', alike_rows, compared_rows, looks_text(ratio))
             WHEN verdict = 'inconclusive' AND is_coarse THEN 'inconclusive: the times are rounded too much'
-            WHEN verdict = 'inconclusive' AND p_value IS NULL THEN 'inconclusive: a side has one ok repeat'
+            WHEN verdict = 'inconclusive' AND p_value IS NULL AND least(baseline_repeats, candidate_repeats) = 1
+            THEN 'inconclusive: a side has one ok repeat'
+            WHEN verdict = 'inconclusive' AND p_value IS NULL
+            THEN format('inconclusive: two {}s on each side are too few', unit)
             WHEN verdict = 'inconclusive' THEN format('inconclusive: would have seen {}', change_text(change_seen))
             ELSE verdict
         END AS verdict_text,

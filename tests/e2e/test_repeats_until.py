@@ -100,9 +100,9 @@ def test_what_is_too_wide_is_repeated_until_it_is_narrow_or_at_its_limit_also_by
         ["settles", 2, settled, settled, 0, 0],
         ["settles", 64, 5, 0, 5, 0],
     ]
-    needed = (
-        "SELECT case_name, repeats_needed IS NOT DISTINCT FROM 0 AS enough FROM scaling WHERE repeats > 0 ORDER BY ALL"
-    )
+    needed = """
+        SELECT case_name, repeats_needed IS NOT DISTINCT FROM 0 AS enough FROM scaling WHERE repeats > 0 ORDER BY ALL
+    """
     *others, (_, is_settled) = ask(one_process, tmp_path, needed)
     assert others == [["capped", False], ["narrow", True]]
     assert is_settled or settled == 9

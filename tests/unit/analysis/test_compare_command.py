@@ -295,8 +295,8 @@ def test_a_single_repeat_has_no_interval_and_never_fails(bench_compare):
     code, output, _ = bench_compare("single", NEW, "--max-regression", "1%")
     assert code == 0
     assert last_line(output) == (
-        "No regression beyond 1 % is certain, but ddp 1x2 0.901× does not rule it out; 1 inconclusive (a side has "
-        "one ok repeat: two or more give an interval)."
+        "No regression beyond 1 % is certain, but ddp 1x2 0.901× does not rule it out; 1 inconclusive (too few repeats "
+        "for an interval: take three on each side)."
     )
 
 

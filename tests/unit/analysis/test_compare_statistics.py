@@ -154,6 +154,22 @@ def test_rows_without_an_interval_are_no_tests_and_do_not_count(compare):
     assert rows[1]["verdict_text"] == "inconclusive: a side has one ok repeat"
 
 
+@asks(sides({"ddp": [10.0, 10.1]}, {"ddp": [20.0, 20.1]}))
+def test_two_repeats_on_each_side_have_no_interval(compare):
+    (row,) = compare()
+    assert [row[name] for name in ("ratio_lo", "p_value", "same_p", "change_seen", "compared_rows")] == [
+        None
+    ] * 4 + [0]
+    assert row["verdict_text"] == "inconclusive: two repeats on each side are too few"
+
+
+@asks(sides({"ddp": [10.0, 10.1]}, {"ddp": [20.0, 20.1, 20.0]}))
+def test_two_repeats_against_three_have_one(compare):
+    (row,) = compare()
+    assert row["verdict"] == "slower"
+    assert row["ratio_hi"] < 0.6
+
+
 QUIET = np.array([-1.0, 0.0, 1.0, 0.0]) / 100
 SHIFT = -np.log(0.95) + stats.t.isf(0.04, 6) * np.sqrt(2 * QUIET.var(ddof=1) / 4)
 

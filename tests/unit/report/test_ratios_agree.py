@@ -15,6 +15,8 @@ import pytest
 from rich.console import Console
 
 from analysis import summary
+from analysis.compare import render
+from analysis.compare.comparison import compare
 from analysis.database import connections
 from analysis.export.export import Wanted, export
 from analysis.loading.load import load
@@ -51,6 +53,7 @@ def cases(seed):
         case("apart", seed + 5, 4, rounds=False),
         case("weak", seed + 6, 6, scaling="weak", batch=64),
         case("other", seed + 7, 6, baseline="seven"),
+        case("seven_apart", seed + 8, 7, rounds=False),
     ]
 
 
@@ -108,6 +111,14 @@ def exported(results):
         return stream.getvalue().decode("utf-8")
 
     return text_of
+
+
+def compare_command(results, baseline, candidate, out):
+    """The comparison, and what `bench compare` prints into `out`."""
+    with connections.reader(results) as connection:
+        comparison = compare(connection, baseline, candidate, margin=0.02, max_regression=0.05)
+    render.show(comparison, Console(file=out, width=240))
+    return comparison
 
 
 def text_of(markup):
@@ -284,7 +295,21 @@ def test_a_speedup_that_is_not_the_quotient_of_the_throughputs_is_said_to_be_non
     assert bool(apart) == (session != "exact")
     for text in (text_of(page[session]), printed[session], exported(session, "markdown")):
         assert (MEDIAN_OF_ROUNDS in text) == bool(apart)
+        assert ("Speedup is the ratio of the mean runs: for" in text) == (session != "exact")
         assert (RANGE in text) == (session != "exact")
+
+
+def test_two_cases_compared_have_the_ratio_of_their_speedup(results, scaling):
+    """`other` has the smallest size of `seven` as its base line, so there its speedup is their ratio."""
+    show = io.StringIO()
+    comparison = compare_command(results, "first:seven", "first:other", show)
+    (row,) = [row for row in comparison.rows if row["workers"] == 1]
+    point = scaling["first"]["other", "1x1"]
+    assert row["blocks"] == point["rounds"] == 6
+    assert (row["p_value"] <= 0.05) == (row["ratio_lo"] > 1 or row["ratio_hi"] < 1)
+    for end in ("", "_lo", "_hi"):
+        assert row[f"ratio{end}"] == pytest.approx(point[f"speedup{end}"], rel=1e-12)
+    assert f"ratio: the {MEDIAN_OF_ROUNDS}" in show.getvalue()
 
 
 def test_a_size_without_an_interval_says_why(scaling):
