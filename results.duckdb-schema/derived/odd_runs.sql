@@ -51,7 +51,7 @@ sigmas AS (
 ),
 final AS (
     SELECT
-        session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads,
+        session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads, round,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         exp(rest) AS slowdown  -- time ÷ what its size and its round explain; below 1 it was faster
     FROM rests

@@ -14,6 +14,7 @@ WITH baselines AS (
         nodes AS baseline_nodes,
         ranks_per_node AS baseline_ranks_per_node,
         threads AS baseline_threads,
+        point_id AS baseline_point_id,
         device_type AS baseline_device_type,
         axis AS baseline_axis,
         workload AS baseline_workload,
@@ -175,25 +176,48 @@ judged AS MATERIALIZED (
     FROM with_falls
     LEFT JOIN different_trainings USING (session_id, case_name, nodes, ranks_per_node, threads)
 ),
+-- From nine rounds on, an odd run no longer reaches the interval of their median. So with fewer than six rounds, what is
+-- told of further ones goes by the rounds without it.
+odd_rounds AS (
+    SELECT session_id, point_id, list(round) AS odd FROM odd_runs GROUP BY session_id, point_id
+),
+with_usual AS (
+    SELECT
+        judged.*,
+        differences_within(
+            [run FOR run IN logs IF NOT list_contains(coalesce(own.odd, []), run.block)],
+            [run FOR run IN baseline_logs IF NOT list_contains(coalesce(of_baseline.odd, []), run.block)]
+        ) AS without_odd,
+        len(differences) < 6 AND len(without_odd) BETWEEN 2 AND len(differences) - 1 AS has_odd,
+        CASE WHEN has_odd THEN without_odd WHEN len(differences) > 2 THEN differences END AS usual,
+        CASE WHEN has_odd THEN exp(mean_of(without_odd)) * share ELSE efficiency END AS usual_efficiency
+    FROM judged
+    LEFT JOIN odd_rounds AS own USING (session_id, point_id)
+    LEFT JOIN odd_rounds AS of_baseline
+        ON of_baseline.session_id = judged.session_id AND of_baseline.point_id = baseline_point_id
+),
 -- How much a ratio varies, within rounds: its own variance or, if that is smaller, what it becomes with those of the
 -- other sizes of its case, which count for four rounds at most; without rounds, what the interval shows.
 with_deviations AS (
     SELECT
         *,
         CASE WHEN len(differences) > 2 THEN len(differences) ELSE least(repeats, baseline_repeats) END AS units,
-        CASE WHEN len(differences) > 2 THEN variance_of(differences) END AS own_variance,
+        variance_of(usual) AS own_variance,
+        coalesce(len(usual), units) - 1 AS own_df,
         sum(own_variance) OVER family - own_variance AS others_sum,
         count(own_variance) OVER family - 1 AS others,
-        least(4, others * (units - 1)) AS others_df,
+        least(4, others * own_df) AS others_df,
         sqrt(greatest(
             own_variance,
             CASE WHEN others > 0 THEN
-                (others_df * others_sum / others + (units - 1) * own_variance) / (others_df + units - 1)
+                (others_df * others_sum / others + own_df * own_variance) / (others_df + own_df)
             END,
-            (greatest(of_ratio.point - of_ratio.lo, of_ratio.hi - of_ratio.point)
-                / half_widths_of(units, stops_early)) ** 2
+            CASE WHEN NOT has_odd THEN
+                (greatest(of_ratio.point - of_ratio.lo, of_ratio.hi - of_ratio.point)
+                    / half_widths_of(units, stops_early)) ** 2
+            END
         )) AS deviation
-    FROM judged
+    FROM with_usual
     WINDOW family AS (PARTITION BY session_id, case_name, is_baseline, oversubscribed)
 ),
 -- Further rounds for everything that is still open: one verdict, `until`, `until_efficiency`.
@@ -208,7 +232,8 @@ with_needs AS (
             WHEN coalesce(verdict_lo = verdict_hi, true) THEN 0
             ELSE rounds_to_decide(
                 deviation, units,
-                list_min([abs(ln(efficiency) - ln(border)) FOR border IN [0.5, 0.75, 0.9, 1.05]]), stops_early
+                list_min([abs(ln(usual_efficiency) - ln(border)) FOR border IN [0.5, 0.75, 0.9, 1.05]]), stops_early,
+                fewest := if(has_odd, 9 - units, 3)
             )
         END AS for_verdict,
         CASE

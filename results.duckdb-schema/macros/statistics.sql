@@ -307,12 +307,12 @@ CREATE OR REPLACE MACRO widened(middle, error) AS (
     ][1]
 );
 
--- Number of further rounds, 3 to 20, after which the interval is probably, in four of five sessions, on one side of a
--- border at this distance from the point of today's `rounds`; null if 20 more would not do. `deviation`: of a
+-- Number of further rounds, `fewest` to 20, after which the interval is probably, in four of five sessions, on one side
+-- of a border at this distance from the point of today's `rounds`; null if 20 more would not do. `deviation`: of a
 -- difference within a round. Returns one number per call.
-CREATE OR REPLACE MACRO rounds_to_decide(deviation, rounds, distance, is_stopped_early) AS (
+CREATE OR REPLACE MACRO rounds_to_decide(deviation, rounds, distance, is_stopped_early, fewest := 3) AS (
     [
-        more FOR more IN range(3, 21)
+        more FOR more IN range(fewest, 21)
         IF deviation * (
             half_widths_of(rounds + more, is_stopped_early)
             -- a median moves by a quarter more than a mean

@@ -95,3 +95,27 @@ def test_one_session_names_one_number_of_repeats_or_none(ask, options):
 def test_a_quiet_machine_is_advised_only_if_runs_vary_by_more_than_5_percent(ask, asks_for_a_quiet_machine):
     (row,) = ask("SELECT advice FROM diagnosis WHERE finding IN ('undecided', 'too_few_repeats')")
     assert ("quiet machine" in row["advice"]) == asks_for_a_quiet_machine
+
+
+CALM = [10.0, 10.02, 9.98, 10.01]
+
+
+@measured(Case(name="ddp", step_ms={1: CALM, 2: 5.1, 4: [2.7, 4.5, 2.71, 2.69]}, repeats=4))
+def test_an_odd_run_is_left_out_of_the_advice_because_more_rounds_pass_it_over(ask):
+    """With the run of 4.5 ms, the interval is too wide for 20 further rounds; from nine on, it no longer counts."""
+    row = ask("FROM scaling WHERE workers = 4")[0]
+    assert len(ask("FROM odd_runs")) == 1
+    assert (row["verdict"], row["repeats_needed"]) == ("undecided", 9 - 4)
+
+
+@measured(
+    Case(
+        name="ddp",
+        step_ms={1: CALM * 2 + CALM[:1], 2: 5.1, 4: [2.7, 4.5, 2.71, 2.69, 2.72, 2.68, 2.7, 2.71, 2.69]},
+        repeats=9,
+    )
+)
+def test_nine_rounds_decide_in_spite_of_an_odd_run(ask):
+    row = ask("FROM scaling WHERE workers = 4")[0]
+    assert len(ask("FROM odd_runs")) == 1
+    assert (row["verdict"], row["repeats_needed"]) == ("excellent", 0)
