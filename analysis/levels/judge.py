@@ -2,7 +2,7 @@
 
 A series is a case at a placement with its settings. Its level is the median of up to `WINDOW` sessions since its last
 change. A new session is compared with it, alone and together with the one or two before it. The shift that all series
-share is subtracted first, and is a series of its own. benchmarks/coverage_history.py has the rates of false and found
+share is subtracted first, and is a series of its own. benchmarks/coverage.py has the rates of false and found
 changes.
 """
 
