@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from bench.common.errors import InputError
+from bench.importing.printed import without_colours
 
 LARGEST_WORLD = 1_000_000
 LARGEST_REPEAT = 99_999
@@ -28,12 +29,25 @@ _NUMBER = re.compile(r"[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,3})
 _GROUPED = re.compile(r"[+-]?\d{1,3}([,' \u00a0\u202f_]\d{3})+(\.\d+)?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d[\d. ]*,\d+", re.ASCII)
 _QUANTITY = re.compile(r"(?P<number>[+-]?[\d.,]+(?:[eE][+-]?\d+)?)\s*(?P<unit>[^\W\d]+|%)\.?")
-_CLOCK = re.compile(r"(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)", re.ASCII)
+_CLOCK = re.compile(
+    r"(?:(?P<days>\d{1,5})(?:-|\s*d(?:ays?)?,?\s*))?(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)", re.ASCII
+)
+_PART = r"[\d.,]*\d(?:[eE][+-]?\d+)?\s*[^\W\d_]+\.?"
+"""A number and its unit."""
+_BETWEEN = r"(?:\s*,)?\s*(?:and\s+)?"
+_PARTS = re.compile(rf"{_PART}(?:{_BETWEEN}{_PART})*", re.ASCII)
+_NO_TIME = re.compile(
+    r"[,.]?\s+(?:and\s+)?[\d.,]+\s*(?:epochs?|steps?|it(?:eration|er)?s?|batch(?:es)?|samples?|examples?|images?|tokens?|"
+    r"gpus?|ranks?|nodes?)\b",
+    re.ASCII | re.IGNORECASE,
+)
+"""Counts that may follow a time in its line."""
 
 SECONDS = {
     "ms": Decimal("0.001"),
+    **dict.fromkeys(("d", "day", "days"), Decimal(86_400)),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), Decimal(1)),
-    **dict.fromkeys(("min", "mins", "minute", "minutes"), Decimal(60)),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), Decimal(60)),
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), Decimal(3600)),
 }
 """Units of time as tables and logs write them."""
@@ -109,19 +123,54 @@ def fraction(text: str, *, per_cent: bool = False) -> float:
 
 
 def duration(text: str, unit: str | None) -> Duration:
-    """A time above 0 s: `1:02:03`, or a number with its own unit or the heading's `unit`. Raises BadValueError."""
+    """A time above 0 s: `1:02:03`, `1-02:03:04`, `1 h 2 min 3 s`, or a number with its own unit or the heading's.
+
+    Raises BadValueError."""
     if match := _CLOCK.fullmatch(text):
-        hours, minutes, seconds = (Decimal(part) for part in match.groups())
-        return _checked(text, seconds, Decimal(1), 3600 * hours + 60 * minutes)
+        days, hours, minutes, seconds = (Decimal(part or 0) for part in match.groups())
+        return _checked(text, seconds, Decimal(1), 86_400 * days + 3_600 * hours + 60 * minutes)
     match = _QUANTITY.fullmatch(text)
     if match and match["unit"].lower() in SECONDS:
         return _checked(text, decimal(match["number"]), SECONDS[match["unit"].lower()])
+    if match is None and _PARTS.fullmatch(text):
+        return _of_parts(text)
     number = decimal(text)
     if unit is None:
         raise BadValueError(
             f"{text} has no unit, neither here nor in the heading: write {text} s or {text} min"
         )
     return _checked(text, number, SECONDS[unit])
+
+
+def _of_parts(text: str) -> Duration:
+    """A time in several units, the largest first."""
+    total, units = Decimal(0), list[Decimal]()
+    for part in re.findall(_PART, text, re.ASCII):
+        match = _QUANTITY.fullmatch(part)
+        unit_s = SECONDS.get(match["unit"].lower()) if match else None
+        if match is None or unit_s is None or any(unit_s >= larger for larger in units):
+            raise BadValueError(f"{text[:60]!r} is not a time: {part!r} cannot follow what is before it")
+        number = decimal(match["number"])
+        if units and total != total.to_integral_value():
+            raise BadValueError(f"{text[:60]!r} is not a time: only its last number may have a fraction")
+        units.append(unit_s)
+        total, last = total + number * unit_s, number
+    return _checked(text, last, units[-1], total - last * units[-1])
+
+
+def said_duration(text: str) -> Duration:
+    """The time at the beginning of a text, up to a bracket or a semicolon, or to what the text counts after it. Raises
+    BadValueError if there is none, or if it goes on in a way that is not read."""
+    text = re.split(r"[(;|\[]", text, maxsplit=1)[0].strip()
+    if counted := _NO_TIME.search(text):
+        text = text[: counted.start()]
+    whole = _CLOCK.match(text) or _PARTS.match(text)
+    if whole is None:
+        return duration(" ".join(text.split()[:2]).rstrip(".,"), None)
+    rest = text[whole.end() :].lstrip(" ,.:")
+    if rest[:1].isdigit() or rest.startswith("/"):
+        raise BadValueError(f"{text[:60]!r} is not a time: {rest[:20]!r} follows it")
+    return duration(whole[0].rstrip(".,"), None)
 
 
 def _checked(text: str, number: Decimal, unit_s: Decimal, more_s: Decimal = Decimal(0)) -> Duration:
@@ -182,6 +231,11 @@ class Source:
     def lines(self) -> list[str]:
         """Only a line feed ends a line: a form feed in a log must not shift line numbers."""
         return self.text.split("\n")
+
+    @cached_property
+    def printed_lines(self) -> list[str]:
+        """The lines without a terminal's colours."""
+        return without_colours(self.text).split("\n")
 
 
 def read_source(path: Path) -> Source:

@@ -168,8 +168,10 @@ def _timing(place: str, one: Any, side: str, problems: Problems) -> Timing | Non
         inside = _entry(one, side, dict)
         place = f"{place}.{side}"
         nccl.refuse_cpu_time("cpu_time" in inside)
-        if (wrong := inside.get("nwrong")) is not None and wrong != 0:
-            raise BadValueError(nccl.wrong_results(str(wrong)[:20]))
+        for half in (one.get("out_of_place"), one.get("in_place")):
+            wrong = half.get("nwrong") if isinstance(half, dict) else None
+            if wrong is not None and wrong != 0:
+                raise BadValueError(nccl.wrong_results(str(wrong)[:20]))
         timing = Timing(
             place=place,
             message_bytes=size,

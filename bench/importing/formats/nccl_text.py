@@ -23,9 +23,8 @@ from bench.importing.formats.collectives import CollectiveRun, Timing
 from bench.importing.formats.nccl import Device
 from bench.importing.measurement import Problems
 from bench.importing.parse_cells import LONGEST_LINE, BadValueError, Source
+from bench.importing.printed import without_label
 
-_LAUNCHER = re.compile(r"^(?:\[\d+,\d+\]<std(?:out|err)>: ?|\d{1,6}: )")
-"""Prefix with which mpirun and srun can label each line by rank."""
 _HEADING = re.compile(r"#\s+size\s+count\s+type\s.*\b(?:cpu)?time\s+algbw\s+busbw\s")
 _DEVICE = re.compile(
     r"#\s+Rank\s+(?P<rank>\d{1,7})(?:\s+Group\s+(?P<group>\d{1,7}))?\s+Pid\s+\d+ on\s+(?P<host>\S+) device\s+\d+ "
@@ -47,6 +46,8 @@ class _Columns:
     """Number of columns before the figures: size, count, type and others."""
     after: int
     """Number of columns with figures, out-of-place ones first."""
+    wrong: tuple[int, ...]
+    """Places of the columns `#wrong` among these; empty in versions without them."""
     cpu_time: bool
     """Whether times are those of launching the operation."""
 
@@ -86,7 +87,7 @@ def read(source: Source) -> CollectiveRun:
 
 
 def _lines(source: Source) -> list[str]:
-    return [_LAUNCHER.sub("", line) for line in source.lines]
+    return [without_label(line) for line in source.printed_lines]
 
 
 def _heading(lines: list[str]) -> int:
@@ -106,7 +107,13 @@ def _heading(lines: list[str]) -> int:
 def _columns(lines: list[str], heading: int) -> _Columns:
     names = [name for name in lines[heading].lstrip("#").split() if name != "timestamp"]
     first = min(names.index(name) for name in ("time", "cputime") if name in names)
-    return _Columns(before=first, after=len(names) - first, cpu_time=names[first] == "cputime")
+    figures = names[first:]
+    return _Columns(
+        before=first,
+        after=len(figures),
+        wrong=tuple(place for place, name in enumerate(figures) if name == "#wrong"),
+        cpu_time=figures[0] == "cputime",
+    )
 
 
 def _devices(lines: list[str]) -> list[Device]:
@@ -128,7 +135,7 @@ def _devices(lines: list[str]) -> list[Device]:
 
 
 def _rows(lines: list[str], heading: int) -> Iterator[tuple[int, str]]:
-    """Line number and text of each row. Raises BadValueError if nccl-tests found wrong results."""
+    """Line number and text of each row. Raises BadValueError if nccl-tests found wrong results, or did not end."""
     for number, line in enumerate(lines[heading + 1 :], start=heading + 2):
         if bad := _BAD.match(line):
             raise BadValueError(f"line {number}: {nccl.wrong_results(bad[1][:20])}")
@@ -136,6 +143,9 @@ def _rows(lines: list[str], heading: int) -> Iterator[tuple[int, str]]:
             return
         if _ROW.match(line):
             yield number, line
+    raise BadValueError(
+        "has no line `# Out of bounds values` below its table: nccl-tests did not come to its end"
+    )
 
 
 def _timing(place: str, line: str, columns: _Columns, problems: Problems) -> Timing | None:
@@ -148,7 +158,11 @@ def _timing(place: str, line: str, columns: _Columns, problems: Problems) -> Tim
             raise BadValueError(f"{len(cells)} cells, the heading has {columns.before + columns.after}")
         nccl.refuse_cpu_time(columns.cpu_time)
         size = parse_cells.whole(cells[0], 0, parse_cells.LARGEST_COUNT)
-        time_us, _, bus_gbps = (parse_cells.decimal(cell) for cell in cells[-columns.after :][:3])
+        figures = cells[-columns.after :]
+        for wrong in (figures[place] for place in columns.wrong):
+            if wrong != "N/A" and parse_cells.decimal(wrong) != 0:
+                raise BadValueError(nccl.wrong_results(wrong[:20]))
+        time_us, _, bus_gbps = (parse_cells.decimal(cell) for cell in figures[:3])
         exponent = bus_gbps.as_tuple().exponent
         assert isinstance(exponent, int)
         timing = Timing(

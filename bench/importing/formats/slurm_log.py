@@ -22,7 +22,7 @@ from bench.importing.parse_cells import BadValueError, Duration, EpochRange, Sou
 
 T = TypeVar("T")
 
-_TIME_SAID = r"\s*[:=]\s*(?P<value>[^\s(;]+(?:\s?[A-Za-z]+)?)"
+_TIME_SAID = r"\s*[:=]\s*(?P<value>\S.*)"
 _NUMBER_SAID = r"\s*[:=]\s*(?P<value>[^\s(;]+(?:\s?%)?)"
 _COUNT = r"\s*[:=]\s*(?P<value>\d+)\s*$"
 
@@ -30,6 +30,14 @@ _COUNT = r"\s*[:=]\s*(?P<value>\d+)\s*$"
 def _pattern(names: str, value: str, before: str = r"(?:^|[\s\]|:>])") -> re.Pattern[str]:
     """The names and a value, after any prefix of a launcher or logger such as `0: ` or `[rank0] INFO`."""
     return re.compile(rf"{before}(?:{names}){value}", re.IGNORECASE | re.ASCII)
+
+
+def _in_name(*, after: str, before: str) -> re.Pattern[str]:
+    """A number in a file's name with a word that says what it counts; never a number such as the 2 of `gpu2`."""
+    return re.compile(
+        rf"(?<![0-9A-Za-z])(?:(?P<first>\d{{1,7}})[-_]?(?:{after})(?![a-z])(?![-_]?per)|(?:{before})[-_=]?(?P<last>\d{{1,7}})(?![0-9a-z]))",
+        re.IGNORECASE,
+    )
 
 
 _BEGIN = r"(?:^|[\]|:>])\s*"
@@ -42,13 +50,15 @@ _ACCURACY = _pattern("best validation accuracy", _NUMBER_SAID)
 _WORLD = _pattern("world[ _]size|SLURM_NTASKS|number of tasks|(?:total )?gpus", _COUNT, _BEGIN)
 _NODES = _pattern("SLURM_NNODES|SLURM_JOB_NUM_NODES|(?:number of )?nodes", _COUNT, _BEGIN)
 _JOB = _pattern("job id|SLURM_JOB_ID", _COUNT, _BEGIN)
-_RANKS_IN_NAME = re.compile(r"(?<![0-9])(\d{1,7})[-_]?gpus?(?![a-z])", re.IGNORECASE)
-_NODES_IN_NAME = re.compile(r"(?<![0-9])(\d{1,7})[-_]?nodes?(?![a-z])", re.IGNORECASE)
+_RANKS_IN_NAME = _in_name(
+    after="gpus?|ranks?|procs?|tasks?", before="ngpus?|gpus|nranks?|ranks|nprocs?|ntasks|np|world[-_]?size"
+)
+_NODES_IN_NAME = _in_name(after="nodes?", before="nnodes?|nodes")
 _JOB_IN_NAME = re.compile(r"slurm-(\d+)")
 
 
 def matches(source: Source) -> bool:
-    return any(_TIME.search(line) for line in source.lines)
+    return any(_TIME.search(line) for line in source.printed_lines)
 
 
 def read(sources: Sequence[Source], case: str, world: int | None) -> list[Measurement]:
@@ -69,14 +79,14 @@ def _training(
     """The training, and the numbers of epochs that its times allow; null if there are problems, which are added to
     `problems`."""
     log = _Log(source, problems)
-    total = log.one(_TIME, "Total training time", _seconds)
+    total = log.one(_TIME, "Total training time", parse_cells.said_duration)
     epochs = set(
-        log.all(_EPOCH, _seconds)
+        log.all(_EPOCH, parse_cells.said_duration)
     )  # several values: printed after each epoch, so none of them is the mean
     epoch = epochs.pop() if len(epochs) == 1 else None
     losses, accuracies = log.all(_LOSS, parse_cells.finite), log.all(_ACCURACY, parse_cells.fraction)
-    ranks = world or _number_in_name(_RANKS_IN_NAME, source) or log.one(_WORLD, "the number of ranks", _size)
-    nodes = _number_in_name(_NODES_IN_NAME, source) or log.one(_NODES, "the number of nodes", _size)
+    ranks = world or log.size(_WORLD, _RANKS_IN_NAME, "the number of ranks")
+    nodes = log.size(_NODES, _NODES_IN_NAME, "the number of nodes")
     job = _JOB_IN_NAME.search(source.name)
     job_id = log.one(_JOB, "the job's number", str) or (job[1] if job else None)
     if log.has_problems:
@@ -85,8 +95,8 @@ def _training(
         log.add_problem("no line `Total training time: 362.45 s`")
     if ranks is None:
         log.add_problem(
-            "no line `World size: 4`, `SLURM_NTASKS=4`, `Number of tasks: 4` or `GPUs: 4`, and no `4gpu` in the "
-            "file's name: give --world N"
+            "no line `World size: 4`, `SLURM_NTASKS=4`, `Number of tasks: 4` or `GPUs: 4`, and the file's name "
+            "has no size such as `4gpu`, or several: give --world N"
         )
     if total is None or ranks is None:
         return None
@@ -136,8 +146,22 @@ class _Log:
                 return None
         return found[0][1] if found else None
 
+    def size(self, lines: re.Pattern[str], in_name: re.Pattern[str], what: str) -> int | None:
+        """The number on which all lines and the file's name agree; null if neither has it, or a name without such lines
+        has several."""
+        named = _sizes_in_name(in_name, self._source.name)
+        before = self._problems.count
+        said = self.one(lines, what, _size)
+        if said is None and self._problems.count == before:
+            return named[0] if len(named) == 1 else None
+        if said is not None and named and said not in named:
+            self.add_problem(
+                f"{what} is {said} by a line, but {named[0]} by the file's name: {_remedy(lines)}"
+            )
+        return said
+
     def _found(self, pattern: re.Pattern[str], read: Callable[[str], T]) -> Iterator[tuple[int, T]]:
-        for number, line in enumerate(self._source.lines, 1):
+        for number, line in enumerate(self._source.printed_lines, 1):
             if match := pattern.search(line):
                 try:
                     yield number, read(match["value"].strip().rstrip(".,;"))
@@ -151,18 +175,15 @@ def _shown(value: Any) -> str:
 
 def _remedy(pattern: re.Pattern[str]) -> str:
     if pattern is _WORLD:
-        return "give --world N, or put it into the file's name, as in run_4gpu.log"
-    return "one training per file"
-
-
-def _seconds(text: str) -> Duration:
-    return parse_cells.duration(text, None)
+        return "give --world N"
+    return "rename the file, or correct the line" if pattern is _NODES else "one training per file"
 
 
 def _size(text: str) -> int:
     return parse_cells.whole(text, 1, parse_cells.LARGEST_WORLD)
 
 
-def _number_in_name(pattern: re.Pattern[str], source: Source) -> int | None:
-    match = pattern.search(source.name)
-    return int(match[1]) if match and int(match[1]) > 0 else None
+def _sizes_in_name(pattern: re.Pattern[str], name: str) -> list[int]:
+    """The numbers in a file's name that have a word of count, each once."""
+    found = {int(match["first"] or match["last"]) for match in pattern.finditer(name)}
+    return sorted(found - {0})

@@ -41,6 +41,18 @@ def test_a_log_is_one_training(logs):
         ("0: Total training time: 1.5h", 5400.0),
         ("Total training time: 0:06:02", 362.0),
         ("Total training time: 362.45 s\nTotal training time: 362.45 s", 362.45),
+        ("Total training time: 1h 23m 45s", 5025.0),
+        ("Total training time: 1 h 23 min", 4980.0),
+        ("Total training time: 5 min 30 sec.", 330.0),
+        ("Total training time: 2 hours, 5 minutes and 9.5 seconds", 7509.5),
+        ("Total training time: 1 day, 2:03:04", 93784.0),
+        ("Total training time: 1-02:03:04", 93784.0),
+        ("Total training time: 3m", 180.0),
+        ("Total training time: 95.23 seconds, 50 epochs", 95.23),
+        ("Total training time: 95.23 s | loss 0.3", 95.23),
+        ("\x1b[32mTotal training time:\x1b[0m \x1b[1m95.23\x1b[0m seconds", 95.23),
+        ("\x1b]8;;file\x1b\\Total training time: 95.23 s\x1b[K", 95.23),
+        ("[prterun-n1-77@1,0]<stdout>: Total training time: 95.23 s", 95.23),
     ],
 )
 def test_its_time_is_read_however_it_is_written(logs, line, seconds):
@@ -63,6 +75,10 @@ def test_its_size_is_read_from_the_log(logs, line):
         ("16GPUs-2nodes.txt", (16, 2)),
         ("a100-8-gpu.out", (8, 1)),
         ("x_2node_8gpus.log", (8, 2)),
+        ("np16.log", (16, 1)),
+        ("ngpu8.log", (8, 1)),
+        ("nodes4_ntasks-16.log", (16, 4)),
+        ("world_size=32.log", (32, 1)),
     ],
 )
 def test_or_from_its_name(logs, name, size):
@@ -70,10 +86,43 @@ def test_or_from_its_name(logs, name, size):
     assert (row.world_size, row.nodes) == size
 
 
-def test_the_name_wins_over_the_log_and_the_option_over_both(logs):
+@pytest.mark.parametrize(
+    ("time", "why"),
+    [
+        ("1h 23 minutos", "'23 minutos' cannot follow"),
+        ("30 s 5 min", "'5 min' cannot follow"),
+        ("5 min 30", "'30' follows it"),
+        ("1h23", "'23' follows it"),
+        ("95.23 s/epoch", "'/epoch' follows it"),
+        ("1:23", "is not a number"),
+    ],
+)
+def test_a_time_is_read_whole_or_refused(logs, time, why):
+    with pytest.raises(InputError, match=why):
+        logs({"a.out": f"GPUs: 1\nTotal training time: {time}\n"})
+
+
+def test_where_name_and_log_disagree_it_asks_and_the_option_decides(logs):
     text = {"run_4gpu.log": "WORLD_SIZE: 1\nTotal training time: 1 s\n"}
-    assert logs(text)[0].world_size == 4
+    with pytest.raises(InputError, match="is 1 by a line, but 4 by the file's name: give --world N"):
+        logs(text)
     assert logs(text, world=2)[0].world_size == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gpu2.log", "rank3.log", "rtx4090gpu.log", "8gpus_per_node.log", "a100_80gb.log", "slurm-8.out",
+     "4gpus_of_8gpus.log", "2x4.log", "job4gpu.out"],
+)  # fmt: skip
+def test_a_number_that_may_count_something_else_is_no_size(logs, name):
+    with pytest.raises(InputError, match="has no size such as `4gpu`, or several"):
+        logs({name: "Total training time: 1 s\n"})
+
+
+def test_a_number_of_nodes_in_the_name_that_a_line_contradicts_is_a_question(logs):
+    text = {"2nodes.log": "GPUs: 8\nNumber of nodes: 4\nTotal training time: 1 s\n"}
+    with pytest.raises(InputError, match="the number of nodes is 4 by a line, but 2 by the file's name"):
+        logs(text)
 
 
 def test_several_logs_are_sizes_and_repeats_of_one_case(logs):
@@ -110,8 +159,7 @@ def test_of_several_bests_the_best_counts(logs):
         ),
         (
             LOG + "WORLD_SIZE: 1\n",
-            "a.out, line 6: another value for the number of ranks than on line 2 (1, 4): give --world N, or put it "
-            "into the file's name, as in run_4gpu.log",
+            "a.out, line 6: another value for the number of ranks than on line 2 (1, 4): give --world N",
         ),
         (
             LOG.replace(" s\n", "\n"),
@@ -124,8 +172,8 @@ def test_of_several_bests_the_best_counts(logs):
         ),
         (
             LOG.replace("Number of tasks", "CPUs"),
-            "a.out: no line `World size: 4`, `SLURM_NTASKS=4`, `Number of tasks: 4` or `GPUs: 4`, and no `4gpu` in the "
-            "file's name: give --world N",
+            "a.out: no line `World size: 4`, `SLURM_NTASKS=4`, `Number of tasks: 4` or `GPUs: 4`, and the file's "
+            "name has no size such as `4gpu`, or several: give --world N",
         ),
         (LOG.replace("95.23", "1,234.5"), "a.out, line 5: '1,234.5' has a separator between thousands: write 1234.5"),
     ],
@@ -144,8 +192,8 @@ def test_every_log_without_a_time_is_named(logs):
     assert str(caught.value).splitlines() == [
         "3 logs: 3 problems, nothing was imported:",
         f"  b.out: {lacks}",
-        "  b.out: no line `World size: 4`, `SLURM_NTASKS=4`, `Number of tasks: 4` or `GPUs: 4`, and no `4gpu` in the "
-        "file's name: give --world N",
+        "  b.out: no line `World size: 4`, `SLURM_NTASKS=4`, `Number of tasks: 4` or `GPUs: 4`, and the file's name "
+        "has no size such as `4gpu`, or several: give --world N",
         f"  c.out: {lacks}",
     ]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.common.errors import InputError
 from bench.importing.import_session import ImportRequest, read_files
 
 ROOT = Path(__file__).parents[3]
@@ -25,6 +26,7 @@ v100-gpu-1:14926:14926 [0] misc/ibvwrap.cc:63 NCCL WARN Failed to open libibverb
 #       size         count    type    root     time   algbw   busbw  error     time   algbw   busbw  error
 #        (B)    (elements)                     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
            8             2   float       0    45.82    0.00    0.00    N/A    38.17    0.00    0.00    N/A
+# Out of bounds values : 0 OK
 """
 """From github.com/NVIDIA/nccl-tests/issues/82, a version without groups, program name and column redop."""
 
@@ -125,9 +127,43 @@ def test_old_versions_and_other_operations_are_read(read):
     assert new.rows()[0]["bus_gbps"] == pytest.approx(18.94, abs=0.01)
 
 
-def test_what_launchers_put_before_lines_is_passed_over(read):
-    text = "".join(f"[1,0]<stdout>: {line}\n" for line in TABLE.splitlines())
+@pytest.mark.parametrize(
+    "label",
+    ["0: ", " 0: ", "  0: ", "[0] ", "[rank0]:", "[default0]:", "[1,0]<stdout>:", "[1,0]<stdout>: ",
+     "[prterun-n1-77@1,0]<stdout>: ", "\x1b[36m[rank0]:\x1b[0m "],
+)  # fmt: skip
+def test_what_launchers_put_before_lines_is_passed_over(read, label):
+    text = "".join(f"{label}{line}\n" for line in TABLE.splitlines())
     assert read(text, "t.txt").rows[0].rows() == read(TABLE, "t.txt").rows[0].rows()
+
+
+def _with_wrong(text, column, count):
+    """The table with wrong elements in its last row: in the ninth or the thirteenth column."""
+    *lines, last, end = text.splitlines()
+    cells = last.split()
+    cells[column - 1] = count
+    return "\n".join([*lines, "  ".join(cells), end, ""])
+
+
+@pytest.mark.parametrize("column", [9, 13])
+def test_wrong_elements_in_a_row_are_refused_whatever_the_end_says(read, column):
+    assert read(_with_wrong(GB10, column, "N/A"), "t.txt").rows
+    with pytest.raises(
+        InputError, match="line 12: 524288 wrong elements: a speed with wrong results means nothing"
+    ):
+        read(_with_wrong(GB10, column, "524288"), "t.txt")
+
+
+def test_wrong_elements_of_either_half_are_refused_in_json(read):
+    whole = as_json(TABLE)
+    whole["results"][2]["in_place"]["nwrong"] = 3.0
+    with pytest.raises(InputError, match=r"results\[2\].out_of_place: 3.0 wrong elements"):
+        read(json.dumps(whole), "t.json")
+
+
+def test_a_table_without_its_end_is_refused(read):
+    with pytest.raises(InputError, match="nccl-tests did not come to its end"):
+        read(GB10.partition("# Out of bounds")[0], "t.txt")
 
 
 def test_a_size_that_is_timed_again_is_an_iteration_and_a_file_a_repeat(tmp_path):
