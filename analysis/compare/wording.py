@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from analysis.compare.comparison import USER_FILE, Comparison, Difference
 from analysis.database.rows import Row
 from analysis.wording import numbers, verdicts
-from analysis.wording.caveats import MEDIAN_OF_ROUNDS, busy_sides
+from analysis.wording.caveats import busy_sides, of_the_rounds
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import listed, number
 
@@ -50,12 +50,14 @@ def percent(fraction: float) -> str:
     return f"{number(100 * fraction, 4)} %"
 
 
-def ratio(row: Row) -> str:
-    """`0.900× [0.879, 0.922]`, or `(too noisy to tell)`; without brackets if a side has only one unit."""
+def ratio(row: Row, limit: float | None = None) -> str:
+    """`0.900× [0.879, 0.922]`, or `(too noisy to tell)`; without brackets if a side has only one unit. No number reads
+    as one on the other side of `limit`."""
     if is_too_noisy(row):
         how_much = " how much" if row["verdict"] in ("faster", "slower") else ""
         return f"({verdicts.TOO_NOISY}{how_much})"
-    value, interval = estimate(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)
+    kind = None if limit is None else lambda number: number < limit
+    value, interval = estimate(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1, kind=kind)
     return f"{value}× {interval}".rstrip()
 
 
@@ -147,7 +149,8 @@ def _seen(rows: Sequence[Row]) -> str:
     """The changes that the inconclusive rows would have shown: ` (would have seen 6 % to 16 %)`."""
     inconclusive = [row for row in rows if row["verdict"] == "inconclusive"]
     if any(row["ratio_lo"] is None for row in inconclusive):
-        return " (too few repeats for an interval: take three on each side)"
+        units = {f"{row['unit']}s" for row in inconclusive if row["ratio_lo"] is None}
+        return f" (some without an interval, which takes three {' or '.join(sorted(units))} on a side)"
     ordered = sorted(
         inconclusive, key=lambda row: math.inf if row["change_seen"] is None else row["change_seen"]
     )
@@ -175,8 +178,8 @@ def _look(count: int) -> str:
     return "looks" if count == 1 else "look"
 
 
-def _named(row: Row, name: Callable[[str], str]) -> str:
-    return f"{name(row['case_name'])} {row['placement']} {ratio(row)}"
+def _named(row: Row, name: Callable[[str], str], limit: float | None = None) -> str:
+    return f"{name(row['case_name'])} {row['placement']} {ratio(row, limit)}"
 
 
 def _is_ruled_out(row: Row, comparison: Comparison) -> bool:
@@ -186,10 +189,10 @@ def _is_ruled_out(row: Row, comparison: Comparison) -> bool:
 def _open(judged: Sequence[Row], comparison: Comparison, name: Callable[[str], str]) -> str:
     """The rows that may still be regressions."""
     rows = [row for row in judged if not _is_ruled_out(row, comparison)]
-    lowest = min(rows, key=lambda row: row["ratio"])
+    lowest = _named(min(rows, key=lambda row: row["ratio"]), name, 1 - comparison.max_regression)
     if len(rows) == 1:
-        return f"but {_named(lowest, name)} does not rule it out"
-    return f"but {len(rows):,} of {len(judged):,} rows do not rule it out, such as {_named(lowest, name)}"
+        return f"but {lowest} does not rule it out"
+    return f"but {len(rows):,} of {len(judged):,} rows do not rule it out, such as {lowest}"
 
 
 def _counted(judged: Sequence[Row]) -> str:
@@ -282,8 +285,8 @@ def notes(comparison: Comparison, name: Callable[[str], str] = str) -> Iterator[
     if comparison.busy:
         yield busy_sides(list(map(name, comparison.busy)))
     yield _intervals_over(comparison)
-    if any(_is_of_rounds(row) for row in comparison.rows):
-        yield f"ratio: the {MEDIAN_OF_ROUNDS}, which is not the quotient of both throughputs"
+    if of_rounds := [row["blocks"] for row in comparison.rows if _is_of_rounds(row)]:
+        yield f"ratio: the {of_the_rounds(of_rounds)}, which is not the quotient of both throughputs"
     if compared := comparison.rows[0]["compared_rows"]:
         yield (
             f"faster, slower: the interval excludes 1, also over all {compared:,} rows (Holm) at 5 %; regression: "
@@ -311,9 +314,14 @@ def _intervals_over(comparison: Comparison) -> str:
     between = "differences between sessions (nodes, neighbours, temperature)"
     mixed = [row for row in by_repeat if max(row[name] for name in _SESSIONS.values()) > 1]
     if not mixed:
-        return f"intervals: over repeats, without {between}; run several sessions per side to include them"
+        return f"intervals: over repeats, without {between}; run three sessions per side to include them"
     single = [side for side, name in _SESSIONS.items() if any(row[name] == 1 for row in mixed)]
+    why = (
+        f"only one session of the {' or the '.join(single)} has ok repeats"
+        if single
+        else "no side has three sessions"
+    )
     return (
-        f"intervals: over repeats, as only one session of the {' or the '.join(single)} has ok repeats. They leave "
-        f"out {between}, so equal code can come out faster or slower: run two or more sessions per side"
+        f"intervals: over repeats, as {why}. They leave "
+        f"out {between}, so equal code can come out faster or slower: run three sessions per side"
     )

@@ -74,11 +74,8 @@ def first_advice(found: Sequence[Row], points: Sequence[Row]) -> list[Advice]:
         elif row["severity"] in _SHOWN:
             groups.setdefault(row["finding"], []).append(row)
     if "repeats" in groups:
-        groups["repeats"].sort(key=lambda row: row["options"] is None)
-        if (
-            groups["repeats"][0]["options"] is not None
-        ):  # what more rounds do not decide is another piece of advice
-            groups["repeats"] = [row for row in groups["repeats"] if row["options"] is not None]
+        # what more rounds do not decide is another piece of advice
+        groups["repeats"] = [row for row in groups["repeats"] if _asks_for_rounds(row)] or groups["repeats"]
     every = _measuring_once(sorted(groups.values(), key=lambda rows: _rank(rows[0], undecided, lost)))
     chosen = every[:_MOST]
     if undecided and "repeats" in groups and groups["repeats"] not in chosen:
@@ -88,6 +85,10 @@ def first_advice(found: Sequence[Row], points: Sequence[Row]) -> list[Advice]:
         chosen.append(unexplained)
     verdict = {point["case_name"]: point for point in sizes if point["case_name"] in open_cases}
     return [_advice(rows, verdict) for rows in chosen]
+
+
+def _asks_for_rounds(row: Row) -> bool:
+    return row["advice"].startswith("Take ")
 
 
 def _measuring_once(groups: Sequence[list[Row]]) -> list[list[Row]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from analysis.database.rows import Row
+from analysis.laws.law import SURE
 from analysis.wording.numbers import estimate, is_too_wide, signed_percent
 from analysis.wording.plain_text import counted
 
@@ -36,7 +37,7 @@ def _share(row: Row, name: str) -> str:
 
 
 def _serial(row: Row) -> str:
-    if row["serial_fraction"] is None:
+    if row["serial_fraction"] is None or row[f"{row['best_form']}_weight"] < SURE:
         return ""
     return f"{_share(row, 'serial_fraction')} of a step on {_smallest(row)} is serial"
 

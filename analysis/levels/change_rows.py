@@ -65,7 +65,9 @@ def _changes(points: Sequence[Point]) -> Iterator[Row]:
         placed = {name: getattr(point, name) for name in ("case_name", "nodes", "ranks_per_node", "threads")}
         yield {**_row(found.own, (session, one), orders, sessions, point), **placed, **_ALONE}
     for (session,) in zip(*np.nonzero(found.shared.direction[:, 0]), strict=True):
-        here = [point for (place, _), point in at.items() if place == session]
+        here = [
+            point for (place, one), point in at.items() if place == session and found.compared[session, one]
+        ]
         yield {
             **_row(found.shared, (session, 0), orders, sessions, here[0]),
             **_TOGETHER,
@@ -79,8 +81,8 @@ _TOGETHER: Row = dict.fromkeys(("case_name", "nodes", "ranks_per_node", "threads
 
 def _sharing(found: Judged, session: int, here: Sequence[Point]) -> Row:
     return {
-        "placements": int(found.sharing[session]),
-        "compared_placements": int(found.compared[session]),
+        "placements": int(found.sharing[session].sum()),
+        "compared_placements": int(found.compared[session].sum()),
         "cases": len({point.case_name for point in here}),
     }
 

@@ -38,6 +38,10 @@ _EFFICIENCY = 0.54
 """Efficiency of the 68 % quantile as an estimate of a standard deviation: degrees of freedom of a difference."""
 _LEAST_DIFFERENCES = 4
 """Differences from which on a series' own spread counts against that of the others."""
+_LARGE = 3
+"""A change of this many times its limit is no part of the spread."""
+_UNMOVED = 2
+"""Standard deviations from the shared shift from which on a series that is nearer to no change did not move with it."""
 _NOISY = 2.2
 """A series that varies this many times as much as the others is judged by its own spread alone."""
 _ODD_FACTOR, _ODD_VARIANCE = 64, 0.006
@@ -78,9 +82,9 @@ class Judged:
     own: Changes
     shared: Changes
     sharing: Array
-    """(sessions, ...): series that moved with all."""
+    """(sessions, ..., series): whether the series moved with all."""
     compared: Array
-    """(sessions, ...): series that have a level to be compared with."""
+    """(sessions, ..., series): whether the series has a level to be compared with."""
 
 
 def judge(values: Array, variances: Array) -> Judged:
@@ -91,12 +95,14 @@ def judge(values: Array, variances: Array) -> Judged:
     has_shared = values.shape[-1] >= LEAST_SERIES
     rate = FALSE_RATE * (1 - _SHARED_RATE) if has_shared else FALSE_RATE
     found = []
+    shared_since: Array = np.full((*values.shape[1:-1], 1), -1.0)
     for session, (measured, variance) in enumerate(zip(values, variances, strict=True)):
         usual = series.variance()
         is_odd = (usual > 0) & (variance > np.maximum(_ODD_FACTOR * usual, _ODD_VARIANCE))
         raw = np.where(is_odd, np.nan, measured)
         distance = raw - series.level()
-        compared = (~np.isnan(distance)).sum(axis=-1)
+        is_compared = ~np.isnan(distance)
+        compared = is_compared.sum(axis=-1)
         prior = _Prior(sd=_PRIOR, degrees=_PRIOR_DEGREES, is_assumed=True)
         shift: Array = np.zeros((*raw.shape[:-1], 1))
         if has_shared:
@@ -106,17 +112,23 @@ def judge(values: Array, variances: Array) -> Judged:
             prior = _spread_of_all(series.differences(raw - shift))
             variance_of_shift = _median(series.variance(), -1)[..., None] * _MEDIAN_FACTOR / values.shape[-1]
             quiet = _Prior(sd=_SHARED_PRIOR, degrees=_PRIOR_DEGREES, is_assumed=False)
-            of_all, _ = shared.add(
+            of_all, _, _ = shared.add(
                 session, common, common, variance_of_shift, FALSE_RATE * _SHARED_RATE, quiet
             )
         else:
             nothing = np.full_like(shift, np.nan)
-            of_all, _ = shared.add(session, nothing, nothing, nothing, rate, prior)
-        own, moved = series.add(session, raw - shift, raw, variance, rate / values.shape[-1], prior)
+            of_all, _, _ = shared.add(session, nothing, nothing, nothing, rate, prior)
+        own, moved, spread = series.add(
+            session, raw - shift, raw, variance, rate / values.shape[-1], prior, shared_since
+        )
         # A series that moved with all and further shares the shift, too.
-        sharing = compared - (moved * of_all["direction"] < 0).sum(axis=-1)
-        of_all["direction"] *= (2 * sharing > compared)[..., None]
-        found.append((own, of_all, sharing, compared))
+        is_apart = (np.abs(distance - shift) > np.abs(distance)) & (
+            np.abs(distance - shift) > _UNMOVED * spread
+        )
+        is_sharing = is_compared & ~is_apart & (moved * of_all["direction"] >= 0)
+        of_all["direction"] *= (2 * is_sharing.sum(axis=-1) > compared)[..., None]
+        shared_since = np.where(of_all["direction"] != 0, of_all["first"], shared_since)
+        found.append((own, of_all, is_sharing, is_compared))
     of_series, of_shared, sharing, compared = zip(*found, strict=True)
     return Judged(
         own=_stacked(of_series),
@@ -162,9 +174,17 @@ class _Levels:
         return np.nan_to_num(_median(self.variances, 0))
 
     def add(
-        self, session: int, value: Array, raw: Array, variance: Array, rate: float, prior: _Prior
-    ) -> tuple[dict[str, Array], Array]:
-        """Judge a session, keep it, and return `Changes` by name, and whether each series left its level: -1, 0, 1.
+        self,
+        session: int,
+        value: Array,
+        raw: Array,
+        variance: Array,
+        rate: float,
+        prior: _Prior,
+        since: Array | float = -1.0,
+    ) -> tuple[dict[str, Array], Array, Array]:
+        """Judge a session, keep it, and return `Changes` by name, whether each series left its level (-1, 0, 1), and
+        the spread of its sessions. `since`: place of the session that began the last shared shift.
 
         A series that only seems to move because all others did leaves its level, too, but that is no change of it."""
         is_new = ~np.isnan(value)
@@ -190,8 +210,13 @@ class _Levels:
             if not hit.any():
                 continue
             raw_change = newest[..., _RAW].mean(axis=0) - _median(level[..., _RAW], 0)
-            is_seen = (np.abs(raw_change) > -np.log(1 - MARGIN)) & (np.sign(raw_change) == np.sign(change))
             of_level = level[..., _SESSION]
+            # A shared shift has moved the level, too: from there on, unless the two began together.
+            later = np.where(of_level >= since, level[..., _RAW], np.nan)
+            has_later = ~np.isnan(later).all(axis=0)
+            raw_change = np.where(has_later, newest[..., _RAW].mean(axis=0) - _median(later, 0), raw_change)
+            of_level = np.where(has_later & (of_level < since), np.nan, of_level)
+            is_seen = (np.abs(raw_change) > -np.log(1 - MARGIN)) & (np.sign(raw_change) == np.sign(change))
             described = {
                 "direction": np.sign(change) * is_seen,
                 "log_ratio": raw_change,
@@ -206,8 +231,10 @@ class _Levels:
                 found[name] = np.where(hit, values, found[name])
             moved = np.where(hit, np.sign(change), moved).astype(int)
             length = np.where(hit, sessions, length)
+            is_large = hit & (np.abs(change) > _LARGE * limit)
+            self.values[sessions:] += np.where(is_large, change, 0)
         self._keep(kept, length, found["returns"] == 1)
-        return found | {"direction": np.nan_to_num(found["direction"]).astype(int)}, moved
+        return found | {"direction": np.nan_to_num(found["direction"]).astype(int)}, moved, spread
 
     def _spread(self, prior: _Prior) -> tuple[Array, Array, Array]:
         """The standard deviation of a session's value, its degrees of freedom, and whether it is known at all: a

@@ -32,12 +32,13 @@ def caveats(
         yield _limits()
     has_intervals = any(point["throughput_lo"] is not None for point in points)
     if has_intervals and (shows_throughput_intervals or any(map(_has_efficiency_interval, points))):
+        middle = _middle(point["repeats"] for point in points if point["throughput_lo"] is not None)
         yield (
-            "Figures are those of the median run, speedup and efficiency those of the median round. Intervals are "
+            f"Figures are those of the {middle} run, speedup and efficiency those of the {middle} round. Intervals are "
             "95 % over repeats. Repeats of one allocation do not include differences between allocations: other "
             "nodes, other neighbours, another day."
         )
-    elif not has_intervals and any(_is_measured(point) for point in points):
+    elif not has_intervals and any(_is_measured(point) and point["repeats"] < 3 for point in points):
         yield "There are no intervals: they need at least three ok repeats of a size and of its baseline."
     yield from outside_rounds(points)
     yield from rounded_times(points, name)
@@ -71,8 +72,9 @@ def rounded_times(points: Iterable[Row], name: Callable[[str], str] = str) -> It
     if rounded:
         worst = max(rounded, key=lambda point: point["resolution"])
         yield (
-            f"The file's times are rounded, those of {name(worst['case_name'])} {worst['placement']} by up to "
-            f"{100 * worst['resolution'] / 2:.2g} %. Intervals contain that, and more repeats do not narrow it."
+            f"The file's times look rounded, those of {name(worst['case_name'])} {worst['placement']} by up to "
+            f"{100 * worst['resolution'] / 2:.2g} %. Intervals contain that, if there are any, and more repeats do not "
+            "narrow it."
         )
 
 
@@ -95,12 +97,11 @@ def slow_runs(points: Iterable[Row], name: Callable[[str], str] = str) -> Iterat
     worst = max(found, key=lambda point: (point["slow_runs"] / point["repeats"], point["repeats"]))
     low, high = share_interval(worst["slow_runs"], worst["repeats"])
     more = len(found) - 1
-    others = f"; of {counted(more, 'other sizes')} some runs did, too" if more else ""
+    others = f"; so did runs of {counted(more, 'other sizes')}" if more else ""
     size = f"{name(worst['case_name'])} {worst['placement']}"
     yield (
         f"{worst['slow_runs']:,} of {worst['repeats']:,} runs of {size} took over "
-        f"1.2 times the median run [{100 * low:.0f} to {100 * high:.0f} %]{others}. A mean over many runs is slower "
-        "than the median run."
+        f"1.2 times the median run [{100 * low:.0f} to {100 * high:.0f} %]{others}."
     )
 
 
@@ -119,14 +120,27 @@ def ranges_of_rounds(points: Iterable[Row]) -> Iterator[str]:
         yield "In parentheses: the range of the rounds, which are too few for an interval."
 
 
-MEDIAN_OF_ROUNDS = "median of the rounds' ratios"
+def of_the_rounds(rounds: Iterable[int]) -> str:
+    """`median of the rounds' ratios`, by the numbers of rounds of the sizes that are meant."""
+    return f"{_middle(rounds)} of the rounds' ratios"
+
+
+def _middle(numbers_of_rounds: Iterable[int]) -> str:
+    """The estimate that these numbers of repeats or rounds have: the median from six on."""
+    return " or ".join(
+        dict.fromkeys(
+            "median" if number > 5 else "mean" for number in sorted(numbers_of_rounds, reverse=True)
+        )
+    )
 
 
 def of_rounds(points: Sequence[Row]) -> Iterator[str]:
     """Sentences on speedups that are not the quotient of the throughputs that the table shows."""
     apart = [point for point in points if point["speedup"] is not None and _is_no_quotient(point)]
-    for means, in_rounds in ((MEDIAN_OF_ROUNDS, True), ("ratio of the mean runs", False)):
-        found = [point for point in apart if (point["rounds"] is not None) == in_rounds]
+    inside = [point for point in apart if point["rounds"] is not None]
+    outside = [point for point in apart if point["rounds"] is None]
+    of_inside = of_the_rounds(point["rounds"] for point in inside)
+    for means, found in ((of_inside, inside), ("ratio of the mean runs", outside)):
         if found:
             yield (
                 f"Speedup is the {means}: for {counted(len(found), 'sizes')} it is not the quotient of both "

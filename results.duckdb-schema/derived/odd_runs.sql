@@ -1,4 +1,4 @@
--- One row per odd run: an ok run that was much faster or slower than its size and its round explain. With e = ln(time)
+-- One row per odd run: an ok run, of three or more of its size, that was much faster or slower than its size and its round explain. With e = ln(time)
 -- - median of the size - median of the round (three sizes or more) - median of the size again, it is odd if |e| is
 -- above ln 1.2 and above 8 times the 68.3 % quantile of the session's |e|, without the one of each size that its median
 -- makes zero.
@@ -9,6 +9,8 @@ WITH ok_runs AS (
         -ln(throughput) AS log_time
     FROM run_summary
     WHERE throughput > 0 AND NOT oversubscribed
+    -- of two, each is as far from their middle as the other
+    QUALIFY count(*) OVER (PARTITION BY session_id, case_name, nodes, ranks_per_node, threads) > 2
 ),
 without_size AS (
     SELECT

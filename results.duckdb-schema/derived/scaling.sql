@@ -57,7 +57,6 @@ paired AS (
         baselines.*,
         next_smaller_workers, next_smaller_throughput, next_smaller_logs, next_smaller_resolution,
         differences_within(logs, baseline_logs) AS differences,
-        differences_within(logs, next_smaller_logs) AS smaller_differences,
         coalesce(
             repeats > 0 AND case_name = baseline_case AND nodes = baseline_nodes
                 AND ranks_per_node = baseline_ranks_per_node AND threads = baseline_threads,
@@ -84,26 +83,22 @@ paired AS (
 with_logs AS (
     SELECT
         *,
-        log_ratio(logs, baseline_logs, stops_early) AS exact,
-        widened(
-            log_ratio(logs, baseline_logs, stops_early),
-            rounding_error(resolution) + rounding_error(baseline_resolution)
-        ) AS of_ratio,
-        widened(
-            log_ratio(logs, next_smaller_logs, stops_early),
-            rounding_error(resolution) + rounding_error(next_smaller_resolution)
+        log_ratio(logs, baseline_logs, stops_early, rounding_error(resolution) + rounding_error(baseline_resolution))
+            AS of_ratio,
+        log_ratio(
+            logs, next_smaller_logs, stops_early, rounding_error(resolution) + rounding_error(next_smaller_resolution)
         ) AS gain
     FROM paired
 ),
 ratios AS MATERIALIZED (
     SELECT
         *,
-        exact.rounds AS rounds_in_common,
+        of_ratio.rounds AS rounds_in_common,
         CASE WHEN is_baseline THEN 1 ELSE exp(of_ratio.point) END AS ratio,
         CASE WHEN is_baseline THEN 1 ELSE exp(of_ratio.lo) END AS ratio_lo,
         CASE WHEN is_baseline THEN 1 ELSE exp(of_ratio.hi) END AS ratio_hi,
         -- Without an interval, two repeats show at least how far apart the rounds are.
-        CASE WHEN NOT is_baseline AND of_ratio.lo IS NULL AND len(differences) > 1
+        CASE WHEN NOT is_baseline AND of_ratio.lo IS NULL AND len(differences) = 2
             THEN list_sort(differences)
         END AS shown_differences,
         workers / baseline_workers AS relative_workers
@@ -123,23 +118,7 @@ falls AS (
     SELECT
         *,
         CASE
-            WHEN gain.lo IS NULL OR scaling_mode = 'none' OR oversubscribed THEN NULL
-            WHEN len(smaller_differences) > 2 THEN p_not_below(
-                mean_of(smaller_differences), sqrt(variance_of(smaller_differences) / len(smaller_differences)),
-                len(smaller_differences) - 1
-            )
-            ELSE p_not_below(
-                gain.point,
-                sqrt(
-                    variance_of([run.value FOR run IN logs]) / len(logs)
-                        + variance_of([run.value FOR run IN next_smaller_logs]) / len(next_smaller_logs)
-                ),
-                welch_df(
-                    variance_of([run.value FOR run IN logs]) / len(logs), len(logs),
-                    variance_of([run.value FOR run IN next_smaller_logs]) / len(next_smaller_logs),
-                    len(next_smaller_logs)
-                )
-            )
+            WHEN scaling_mode <> 'none' AND NOT oversubscribed THEN p_of_ratio_below(gain, 0, stops_early)
         END AS fall_p
     FROM ratios
 ),
@@ -227,13 +206,14 @@ with_needs AS (
         CASE
             WHEN is_published OR throughput IS NULL OR oversubscribed THEN NULL
             WHEN is_baseline OR ratio IS NULL OR trains_differently THEN 0
+            WHEN ratio_lo IS NOT NULL AND coalesce(verdict_lo = verdict_hi, true) THEN 0
             WHEN units < 3 THEN 3
             WHEN ratio_lo IS NULL THEN NULL  -- the times are rounded too much
-            WHEN coalesce(verdict_lo = verdict_hi, true) THEN 0
             ELSE rounds_to_decide(
                 deviation, units,
                 list_min([abs(ln(usual_efficiency) - ln(border)) FOR border IN [0.5, 0.75, 0.9, 1.05]]), stops_early,
-                fewest := if(has_odd, 9 - units, 3)
+                fewest := if(has_odd, 9 - units, 3),
+                error := rounding_error(resolution) + rounding_error(baseline_resolution)
             )
         END AS for_verdict,
         CASE
@@ -244,7 +224,9 @@ with_needs AS (
         CASE
             WHEN until_efficiency IS NULL OR is_baseline OR ratio_hi <= ratio * (1 + until_efficiency) THEN 0
             WHEN ratio_hi IS NULL THEN 3
-            ELSE rounds_to_width(deviation, units, ln(1 + until_efficiency), stops_early)
+            ELSE rounds_to_width(
+                deviation, units, ln(1 + until_efficiency), stops_early, fewest := if(has_odd, 9 - units, 3)
+            )
         END AS for_until_efficiency
     FROM with_deviations
 ),
@@ -254,11 +236,13 @@ final AS (
         ranks_per_node,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         threads, placement, locality, device_type, device_name, precision, batch_per_rank, global_batch,
-        examples_per_step, ranks_train, oversubscribed, slurm_job_id, runs, repeats, slow_runs, resolution, throughput,
+        examples_per_step, ranks_train, oversubscribed, slurm_job_id, runs, repeats, slow_runs, throughput,
         throughput_lo,
         throughput_hi,
         throughput_unit,
         is_published,
+        -- resolution: the larger one of this size's and of its base line's; null: not rounded
+        greatest(resolution, CASE WHEN NOT is_baseline THEN baseline_resolution END) AS resolution,
         throughput * tokens_per_example AS tokens_per_s,
         throughput_lo * tokens_per_example AS tokens_per_s_lo,
         throughput_hi * tokens_per_example AS tokens_per_s_hi,

@@ -53,10 +53,11 @@ paired AS (
         reference.oom_runs AS reference_oom_runs,
         reference.peak_memory_bytes AS reference_peak_memory_bytes,
         points.oversubscribed OR reference.oversubscribed AS shared_slots,
-        widened(
-            log_ratio(reference.logs, points.logs, reference.stops_early OR points.stops_early),
+        log_ratio(
+            reference.logs, points.logs, reference.stops_early OR points.stops_early,
             rounding_error(reference.resolution) + rounding_error(points.resolution)
         ) AS slower,
+        greatest(reference.resolution, points.resolution) > 0.5 AS is_coarse,
         -- A run that ran out of memory shows how far it got, not how much it needs.
         if(points.oom_runs = 0 AND reference.oom_runs = 0, points.peak_memory_bytes / reference.peak_memory_bytes, NULL)
             AS memory_ratio
@@ -152,7 +153,8 @@ final AS (
             WHEN reference_fits = false AND fits THEN reference_oom
             WHEN reference_repeats = 0 THEN reference_strategy || ' has no ok run'
             WHEN repeats = 0 THEN strategy || ' has no ok run'
-            WHEN time_ratio_lo IS NULL THEN 'an interval needs three ok repeats'
+            WHEN time_ratio_lo IS NULL AND is_coarse THEN 'the times are rounded too much for an interval'
+            WHEN time_ratio_lo IS NULL THEN 'an interval needs three ok repeats of each'
             WHEN is_as_fast AND recommendation <> 'either' THEN less_memory
             WHEN is_as_fast AND judged_memory_ratio > 0 THEN 'as fast within 5 %, with as much memory within 10 %'
             WHEN is_as_fast THEN 'as fast within 5 %'

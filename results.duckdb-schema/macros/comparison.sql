@@ -23,10 +23,10 @@ FROM compare_sides(
 -- instead; this macro does their arithmetic. Cases match by name, workload, scaling, strategy and axis; two cases given
 -- by name match by workload and axis; all need the same unit of throughput. If both sides name the same case, the rows
 -- of the other cases are not returned, but count in Holm's correction. Unit: the session if both sides have two or more
--- with an ok repeat, else the repeat. Interval: two-sided 95 %: of the differences of ln(throughput) within rounds (of
+-- with an ok repeat, and one three, else the repeat. Interval: two-sided 95 %: of the differences of ln(throughput) within rounds (of
 -- two cases of a session) or sessions (of two cases of several) by `median_interval`, or Welch's t on the difference of
--- means where the sides have no such blocks in common, null unless each has two units and one has three; `blocks` is
--- then null. Rounded times of a file widen it.
+-- means where the sides have fewer than three such blocks in common, null unless each has two units and one has three;
+-- `blocks` is then null (`log_ratio`). Rounded times of a file widen it.
 CREATE OR REPLACE MACRO compare_sides(
     baseline_session, only_baseline_case, candidate_session, only_candidate_case, margin := 0.02, max_regression := 0.05
 ) AS TABLE
@@ -58,21 +58,20 @@ paired AS (
         candidates.placement,
         baselines.case_name AS baseline_case,
         baselines.oversubscribed OR candidates.oversubscribed AS oversubscribed,
-        baselines.stops_early OR candidates.stops_early AS stops_early,
-        -- Rounding of a file's times is the same in every repeat, so more of them do not narrow it.
-        -- Without noise, the 95 % interval is then as wide as all that rounding can do.
-        ((rounding_error(baselines.resolution) + rounding_error(candidates.resolution)) / 1.959964) ** 2
-            AS rounding_variance,
+        rounding_error(baselines.resolution) + rounding_error(candidates.resolution) AS rounding,
         greatest(baselines.resolution, candidates.resolution) > 0.5 AS is_coarse,
         len(baselines.session_logs) AS baseline_sessions,
         len(candidates.session_logs) AS candidate_sessions,
         len(baselines.repeat_logs) AS baseline_repeats,
         len(candidates.repeat_logs) AS candidate_repeats,
-        CASE WHEN baseline_sessions > 1 AND candidate_sessions > 1 THEN 'session' ELSE 'repeat' END AS unit,
+        CASE
+            WHEN least(baseline_sessions, candidate_sessions) > 1 AND greatest(baseline_sessions, candidate_sessions) > 2
+            THEN 'session'
+            ELSE 'repeat'
+        END AS unit,
         CASE unit WHEN 'session' THEN baselines.session_logs ELSE baselines.repeat_logs END AS baseline_logs,
         CASE unit WHEN 'session' THEN candidates.session_logs ELSE candidates.repeat_logs END AS candidate_logs,
-        differences_within(candidate_logs, baseline_logs) AS differences,
-        coalesce(len(differences) >= greatest(3, len(candidate_logs) / 2, len(baseline_logs) / 2), false) AS is_paired,
+        (baselines.stops_early OR candidates.stops_early) AND unit = 'repeat' AS is_stopped,
         fingerprint_difference(
             baselines.fingerprints, candidates.fingerprints, baselines.case_name = candidates.case_name
         ) AS fingerprint_diff,
@@ -86,79 +85,37 @@ paired AS (
         -- trainings/s of an import are not comparable with examples/s
         AND baselines.throughput_unit = candidates.throughput_unit
 ),
-with_means AS (
+with_ratio AS (
     SELECT
         *,
         mean_of([element.value FOR element IN baseline_logs]) AS baseline_mean,
         mean_of([element.value FOR element IN candidate_logs]) AS candidate_mean,
-        stops_early AND unit = 'repeat' AS is_stopped,
-        CASE WHEN is_paired THEN median_interval(differences, is_stopped) END AS of_rounds
+        log_ratio(candidate_logs, baseline_logs, is_stopped, rounding) AS of_ratio
     FROM paired
-),
-with_moments AS (
-    SELECT
-        *,
-        coalesce(of_rounds.point, candidate_mean - baseline_mean) AS log_ratio,
-        -- Two means with the variances a and b of m and n units; the differences count as one of them.
-        CASE WHEN is_paired THEN 2 ELSE len(baseline_logs) END AS m,
-        CASE WHEN is_paired THEN len(differences) ELSE len(candidate_logs) END AS n,
-        CASE
-            WHEN is_paired THEN 0
-            WHEN greatest(m, n) > 2 THEN variance_of([element.value FOR element IN baseline_logs])
-        END AS baseline_variance,
-        CASE
-            -- of the median of six differences or more, as its interval shows it
-            WHEN is_paired AND n > 5
-            THEN n * (greatest(of_rounds.hi - log_ratio, log_ratio - of_rounds.lo) / t_quantile_for(n - 1, is_stopped)) ** 2
-            WHEN is_paired THEN variance_of(differences)
-            WHEN greatest(m, n) > 2 THEN variance_of([element.value FOR element IN candidate_logs])
-        END AS candidate_variance,
-        baseline_variance / m AS a,
-        candidate_variance / n AS b
-    FROM with_means
-),
-with_welch AS (
-    SELECT
-        *,
-        sqrt(a + b + rounding_variance) AS se,
-        -- Rounding's variance is known, so it adds degrees of freedom: in the limit, those of the normal distribution.
-        CASE
-            WHEN rounding_variance = 0 THEN welch_df(a, m, b, n)
-            WHEN a + b >= 0 THEN least(1e6, coalesce(
-                (a + b + rounding_variance) ** 2 / nullif((a + b) ** 2 / welch_df(a, m, b, n), 0), 1e6
-            ))
-        END AS df
-    FROM with_moments
 ),
 with_interval AS (
     SELECT
         *,
-        exp(log_ratio) AS ratio,
-        -- the interval of a median is not symmetric
-        CASE
-            WHEN is_paired AND rounding_variance = 0 THEN exp(of_rounds.lo)
-            ELSE exp(log_ratio - t_quantile_for(df, is_stopped) * se)
-        END AS ratio_lo,
-        CASE
-            WHEN is_paired AND rounding_variance = 0 THEN exp(of_rounds.hi)
-            ELSE exp(log_ratio + t_quantile_for(df, is_stopped) * se)
-        END AS ratio_hi,
-        CASE
-            WHEN oversubscribed THEN NULL
-            -- of a median, that half of the interval counts which reaches towards zero
-            WHEN is_paired AND n > 5 AND rounding_variance = 0 THEN p_of_zero(
-                log_ratio,
-                if(log_ratio > 0, log_ratio - of_rounds.lo, of_rounds.hi - log_ratio) / t_quantile_for(df, is_stopped),
-                df
-            )
-            ELSE p_of_zero(log_ratio, se, df)
+        of_ratio.point AS log_ratio,
+        exp(of_ratio.point) AS ratio,
+        exp(of_ratio.lo) AS ratio_lo,
+        exp(of_ratio.hi) AS ratio_hi,
+        of_ratio.rounds AS blocks,
+        of_ratio.df AS df,
+        greatest(error_towards(of_ratio, -1e9, is_stopped), error_towards(of_ratio, 1e9, is_stopped)) AS se,
+        CASE WHEN NOT oversubscribed THEN
+            p_of_zero(of_ratio.point, error_towards(of_ratio, 0, is_stopped), of_ratio.df)
         END AS p_value,
-        CASE WHEN NOT oversubscribed THEN p_not_below(log_ratio - ln(1 - max_regression), se, df) END AS regression_p,
+        CASE WHEN NOT oversubscribed THEN p_of_ratio_below(of_ratio, ln(1 - max_regression), is_stopped) END
+            AS regression_p,
         greatest(
-            p_not_below(log_ratio - ln(1 + margin), se, df), p_not_below(ln(1 - margin) - log_ratio, se, df)
+            p_of_ratio_below(of_ratio, ln(1 + margin), is_stopped),
+            p_not_below(
+                ln(1 - margin) - of_ratio.point, error_towards(of_ratio, ln(1 - margin), is_stopped), of_ratio.df
+            )
         ) AS same_p,
         CASE WHEN is_stopped THEN 0.035 ELSE 0.05 END AS level  -- as of `t_quantile_for`
-    FROM with_welch
+    FROM with_ratio
 ),
 with_steps AS (
     SELECT *, holm_step(p_value, true) AS p_value_step, holm_step(regression_p, true) AS regression_step
@@ -211,20 +168,27 @@ with_middle_steps AS (
     SELECT *, holm_step(middle_p, true) AS middle_step FROM with_middle
 ),
 with_others AS (
-    SELECT *, holm_p_of(middle_p, middle_step, true) <= 0.05 AS is_other FROM with_middle_steps
+    SELECT
+        *,
+        holm_p_of(middle_p, middle_step, true) <= 0.05 AS is_other,
+        -- stays: whether the row moved less than the middle, or not at all
+        (log_ratio - middle) * sign(middle) < 0
+            AND (is_other OR verdict = 'same' OR exp(middle) NOT BETWEEN ratio_lo AND ratio_hi) AS stays
+    FROM with_middle_steps
 ),
 with_words AS (
     SELECT
         *,
-        is_moved AND 0.75 * compared_rows <= count(*) FILTER (sign(log_ratio) = sign(middle) AND NOT is_other) OVER ()
-            AS is_shared,
+        is_moved AND 0.75 * compared_rows <= count(*) FILTER (
+            sign(log_ratio) = sign(middle) AND NOT is_other AND NOT stays
+        ) OVER () AS is_shared,
         verdict = 'slower' AND ratio_hi < 1 - max_regression AND holm_p <= 0.05 AS regression,
         CASE
             WHEN verdict IN ('inconclusive', 'not excluded')
             THEN change_of(se * detectable_effect(t_quantile_at(least(holm_level, level), df), df))
         END AS change_seen,
         count(*) OVER (PARTITION BY verdict, log_ratio < 0) AS alike_rows,
-        compared_rows - count(*) FILTER (is_other AND (log_ratio - middle) * sign(middle) < 0) OVER () AS moved_rows
+        compared_rows - count(*) FILTER (p_value IS NOT NULL AND stays) OVER () AS moved_rows
     FROM with_others
 ),
 final AS (
@@ -241,7 +205,7 @@ final AS (
         candidate_repeats,             -- number of ok repeats
         unit,                          -- the independent units: session, repeat
         -- blocks: rounds or sessions within which the ratio is estimated; null: the means of both sides are compared
-        CASE WHEN is_paired THEN n END AS blocks,
+        blocks,
         exp(baseline_mean) AS baseline_throughput,  -- geometric mean over units
         exp(candidate_mean) AS candidate_throughput,  -- geometric mean over units
         ratio,                         -- ratio of throughputs: above 1 the candidate is faster

@@ -49,9 +49,6 @@ CREATE OR REPLACE MACRO t_quantile_for(df, is_stopped_early) AS (
 -- The 95 % quantile of `t_quantile_for`.
 CREATE OR REPLACE MACRO t_quantile(df) AS (t_quantile_for(df, false));
 
--- The 96.5 % quantile of `t_quantile_for`.
-CREATE OR REPLACE MACRO t_quantile_of_stopped(df) AS (t_quantile_for(df, true));
-
 -- Probability that Student's t with df degrees of freedom exceeds |t|, with a relative error of at most 1e-9 (tested).
 -- DuckDB has no t distribution, so the density is integrated from |t| by double-exponential quadrature (x = |t| +
 -- exp(pi / 2 sinh(s)), s = node / 16). This suits both power-law tails, as at df = 1, and tails as short as the normal
@@ -192,40 +189,64 @@ CREATE OR REPLACE MACRO median_interval(numbers, is_stopped_early := false) AS (
     ][1]
 );
 
--- ln(throughput here ÷ there) with its 95 % interval, {point, lo, hi, rounds}, from two lists of {block, value}: by
+-- ln(throughput here ÷ there) with its 95 % interval, {point, lo, hi, rounds, df}, from two lists of {block, value}: by
 -- `median_interval` of the differences within blocks if there are three or more, which `rounds` then counts; otherwise
--- the difference of both means, with Welch's interval if each side has two values and one has three. Null if a side has
--- no value. Returns one struct per call.
-CREATE OR REPLACE MACRO log_ratio(here, there, is_stopped_early := false) AS (
+-- the difference of both means, with Welch's interval if each side has two values and one has three. `df`: degrees of
+-- freedom of a t that has this interval. `error`: the most by which rounding moves the ratio (`widened`). Null if a
+-- side has no value. Returns one struct per call.
+CREATE OR REPLACE MACRO log_ratio(here, there, is_stopped_early := false, error := 0) AS (
     [
-        CASE
-            WHEN len(found.differences) > 2 THEN {
+        CASE WHEN widths.point IS NOT NULL THEN {
+            'point': widths.point,
+            'lo': widened(widths, error).lo,
+            'hi': widened(widths, error).hi,
+            'rounds': widths.rounds,
+            -- what rounding alone can do is known for certain
+            'df': CASE WHEN widths.hi = widths.lo THEN 1e6 ELSE widths.df END
+        } END
+        FOR widths IN [
+            CASE WHEN len(found.differences) > 2 THEN {
                 'point': found.middle.point, 'lo': found.middle.lo, 'hi': found.middle.hi,
-                'rounds': len(found.differences)
+                'rounds': len(found.differences), 'df': (len(found.differences) - 1)::DOUBLE
             }
-            WHEN least(found.m, found.n) > 0 THEN {
+            ELSE {
                 'point': found.difference,
                 'lo': found.difference - found.half_width,
                 'hi': found.difference + found.half_width,
-                'rounds': NULL
-            }
-        END
-        FOR found IN [
-            {
-                'differences': lists[1],
-                'middle': CASE WHEN len(lists[1]) > 2 THEN median_interval(lists[1], is_stopped_early) END,
-                'm': len(lists[2]),
-                'n': len(lists[3]),
-                'difference': mean_of(lists[2]) - mean_of(lists[3]),
-                'half_width': CASE WHEN least(len(lists[2]), len(lists[3])) > 1
-                    AND greatest(len(lists[2]), len(lists[3])) > 2
-                THEN welch_half_width(lists[2], lists[3], is_stopped_early) END
-            }
-            FOR lists IN [[
-                differences_within(here, there), [one.value FOR one IN here], [one.value FOR one IN there]
-            ]]
+                'rounds': NULL,
+                'df': found.df
+            } END
+            FOR found IN [
+                {
+                    'differences': lists[1],
+                    'middle': CASE WHEN len(lists[1]) > 2 THEN median_interval(lists[1], is_stopped_early) END,
+                    'difference': mean_of(lists[2]) - mean_of(lists[3]),
+                    'half_width': CASE WHEN least(len(lists[2]), len(lists[3])) > 1
+                        AND greatest(len(lists[2]), len(lists[3])) > 2
+                    THEN welch_half_width(lists[2], lists[3], is_stopped_early) END,
+                    'df': welch_df(
+                        variance_of(lists[2]) / len(lists[2]), len(lists[2]),
+                        variance_of(lists[3]) / len(lists[3]), len(lists[3])
+                    )
+                }
+                FOR lists IN [[
+                    differences_within(here, there), [one.value FOR one IN here], [one.value FOR one IN there]
+                ]]
+            ]
         ]
     ][1]
+);
+
+-- Standard error of a result of `log_ratio` towards a value: that half of its interval counts which reaches to it. (The
+-- interval of a median is not symmetric.)
+CREATE OR REPLACE MACRO error_towards(of_ratio, goal, is_stopped_early) AS (
+    CASE WHEN goal < of_ratio.point THEN of_ratio.point - of_ratio.lo ELSE of_ratio.hi - of_ratio.point END
+        / t_quantile_for(of_ratio.df, is_stopped_early)
+);
+
+-- One-sided p-value of a result of `log_ratio` that is this low or lower, if the true value is not below `limit`.
+CREATE OR REPLACE MACRO p_of_ratio_below(of_ratio, limit_, is_stopped_early) AS (
+    p_not_below(of_ratio.point - limit_, error_towards(of_ratio, limit_, is_stopped_early), of_ratio.df)
 );
 
 -- An end of the interval of a share: within 0 and 1, and null if it is unknown. (`greatest` and `least` ignore nulls.)
@@ -309,23 +330,24 @@ CREATE OR REPLACE MACRO widened(middle, error) AS (
 
 -- Number of further rounds, `fewest` to 20, after which the interval is probably, in four of five sessions, on one side
 -- of a border at this distance from the point of today's `rounds`; null if 20 more would not do. `deviation`: of a
--- difference within a round. Returns one number per call.
-CREATE OR REPLACE MACRO rounds_to_decide(deviation, rounds, distance, is_stopped_early, fewest := 3) AS (
+-- difference within a round; `error`: the most by which rounding moves the ratio. Returns one number per call.
+CREATE OR REPLACE MACRO rounds_to_decide(
+    deviation, rounds, distance, is_stopped_early, fewest := 3, error := 0
+) AS (
     [
         more FOR more IN range(fewest, 21)
-        IF deviation * (
-            half_widths_of(rounds + more, is_stopped_early)
+        IF sqrt((deviation * half_widths_of(rounds + more, is_stopped_early)) ** 2 + error ** 2)
             -- a median moves by a quarter more than a mean
-            + 0.8416 * CASE WHEN rounds > 5 THEN 1.25 ELSE 1 END * sqrt(1 / rounds - 1 / (rounds + more))
-        ) <= distance
+            + deviation * 0.8416 * CASE WHEN rounds > 5 THEN 1.25 ELSE 1 END * sqrt(1 / rounds - 1 / (rounds + more))
+            <= distance
     ][1]
 );
 
 -- The same until the half-width of the interval is at most `wanted`: the true variance is not above that of four of
 -- five sessions (Wilson and Hilferty's approximation of the chi-squared distribution).
-CREATE OR REPLACE MACRO rounds_to_width(deviation, rounds, wanted, is_stopped_early) AS (
+CREATE OR REPLACE MACRO rounds_to_width(deviation, rounds, wanted, is_stopped_early, fewest := 3) AS (
     [
-        more FOR more IN range(3, 21)
+        more FOR more IN range(fewest, 21)
         IF deviation * half_widths_of(rounds + more, is_stopped_early)
             / greatest(0.02, 1 - 2 / (9 * (rounds - 1)) - 0.8416 * sqrt(2 / (9 * (rounds - 1)))) ** 1.5 <= wanted
     ][1]

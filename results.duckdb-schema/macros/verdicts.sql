@@ -51,18 +51,6 @@ CREATE OR REPLACE MACRO verdict_within(efficiency, verdict_lo, verdict_hi) AS (
     END
 );
 
--- Verdict on a ratio of two throughputs with its 95 % interval: `faster` or `slower` if the interval excludes 1, `same`
--- if it lies within 1 ± margin, else `inconclusive` (also without an interval); null without a ratio.
-CREATE OR REPLACE MACRO ratio_verdict(ratio, ratio_lo, ratio_hi, margin) AS (
-    CASE
-        WHEN ratio IS NULL THEN NULL
-        WHEN ratio_lo > 1 THEN 'faster'
-        WHEN ratio_hi < 1 THEN 'slower'
-        WHEN ratio_lo >= 1 - margin AND ratio_hi <= 1 + margin THEN 'same'
-        ELSE 'inconclusive'
-    END
-);
-
 -- Largest relative difference between losses that rounding explains within 20 steps, by precision; null for other
 -- precisions. docs/methodology/scaling.md explains the choice.
 CREATE OR REPLACE MACRO loss_tolerance_of(trained_in) AS (

@@ -57,8 +57,12 @@ SELECT
         run_order = 'fixed',
         'Let the session draw the order of each round (leave out --order fixed): in a fixed order a drift within rounds '
         'looks like a difference between sizes.',
-        'Look for what changed: clocks and temperatures, other work on the machine, its network. Ratios within rounds '
-        'do not include it; throughputs do, so their intervals are wider.'
+        'Look for what changed: clocks and temperatures, other work on the machine, its network. '
+        || if(
+            positions_differ,
+            'Ratios include it for sizes that ran mostly early or mostly late in a round.',
+            'Ratios within rounds do not include it; throughputs do, so their intervals are wider.'
+        )
     ) AS advice
 FROM judged
 JOIN of_sessions USING (session_id)

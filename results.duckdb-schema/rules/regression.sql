@@ -1,7 +1,7 @@
 -- title: Slower than in earlier sessions
 -- severity: warning
 -- meaning: The same case with the same settings on the same device model is slower than its level of earlier sessions,
---   and the other cases are not. If something has changed since, that is the first suspect; if not, the machine is.
+--   by more than the other cases share. If something has changed since, that is the first suspect; if not, the machine is.
 --
 -- Fires where a case and placement became slower in `history_changes`: by more than 2 %, in excess of what all cases
 -- share, and beyond what repeats and sessions vary. It is likely if too few sessions show how much sessions vary, or if

@@ -6,10 +6,11 @@
 --   the workers in step.
 --
 -- Fires under strong scaling over at least three sizes, because two cannot distinguish a serial part from a growing
--- one. It grows if any smaller size surely has a lower one; the rule then compares with the surest. Karp-Flatt at the largest size, by the lower end of its interval if there is one, must be so large that by
--- Amdahl's law twice as many workers would be less than 1.5 times as fast: half of the added ones would be lost. Does
--- not fire if Karp-Flatt falls from size to size, which Amdahl's law does not explain; if a smaller size is faster
--- than the limit; or if the largest size is slower than the one before it, which is negative_scaling.
+-- one. It grows if any smaller size surely has a lower one; the rule then compares with the surest. Karp-Flatt at the
+-- largest size, by the lower end of its interval if there is one, must be so large that by Amdahl's law twice as many
+-- workers would be less than 1.5 times as fast: half of the added ones would be lost. Does not fire if Karp-Flatt falls
+-- from size to size, which Amdahl's law does not explain; if a smaller size is faster than the limit; or if the largest
+-- size is slower than the one before it, which is negative_scaling.
 WITH sizes AS (
     SELECT
         *,
@@ -20,6 +21,7 @@ WITH sizes AS (
         arg_min(workers, karp_flatt_hi) OVER before AS lowest,
         min(karp_flatt_hi) OVER before AS lowest_hi,
         max(karp_flatt_lo) OVER before AS highest_lo,
+        max(karp_flatt) OVER before AS highest,
         max(speedup / baseline_workers) OVER of_case AS best
     FROM (
         SELECT * FROM scaling
@@ -55,15 +57,20 @@ largest AS (
         2 * (1 + at_least * (p - 1)) / (1 + at_least * (2 * p - 1)) AS gain_of_a_doubling,
         karp_flatt_lo + first_lo IS NOT NULL AS have_intervals,
         -- By a factor, because a fraction may be small at every size: 1.1 between the intervals, 1.5 without them.
-        if(have_intervals, karp_flatt_lo > 1.1 * greatest(first_hi, 0), karp_flatt > 1.5 * greatest(first_fraction, 0))
-            AS is_rising,
+        if(
+            have_intervals,
+            karp_flatt_lo > 1.1 * greatest(first_hi, 0),
+            karp_flatt > 1.5 * greatest(first_fraction, 0) AND karp_flatt > highest
+        ) AS is_rising,
         if(have_intervals, highest_lo > 1.1 * greatest(karp_flatt_hi, 0), first_fraction > 1.5 * greatest(karp_flatt, 0))
             AS is_falling,
         is_rising AND axis = 'ranks' AND is_profiled IS NOT TRUE AS is_to_profile
     FROM sizes
     JOIN smaller
         ON smaller.session_id = sizes.session_id AND smaller.case_name = sizes.case_name
-        AND first_workers = CASE WHEN karp_flatt_lo > 1.1 * greatest(lowest_hi, 0) THEN lowest ELSE smallest END
+        AND first_workers = CASE
+            WHEN lowest IS NOT NULL AND karp_flatt_lo > 1.1 * greatest(lowest_hi, 0) THEN lowest ELSE smallest
+        END
     JOIN compared_cases ON compared_cases.session_id = sizes.session_id AND compared_cases.case_name = sizes.case_name
     LEFT JOIN known
         ON known.session_id = sizes.session_id AND known.case_name = sizes.case_name

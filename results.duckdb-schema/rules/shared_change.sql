@@ -1,6 +1,6 @@
--- title: All cases are slower together
+-- title: Cases became slower together
 -- severity: warning
--- meaning: All cases lost the same share of their speed since earlier sessions. One cause that they share is more likely
+-- meaning: All cases, or most of them, lost the same share of their speed since earlier sessions. One cause that they share is more likely
 --   than one in each: the machine if code and software are the same, else what changed.
 --
 -- Fires at every row of `shared_changes` that is slower. It is one finding of the session.

@@ -51,6 +51,8 @@ SELECT
         )
     END AS evidence,
     CASE
+        -- below three rounds the number is a first step
+        WHEN rounds_needed = 3 AND rounds IS NULL THEN 'Take 3 more rounds, then ask again.'
         WHEN repeats_needed IS NOT NULL THEN format(
             'Take {} more rounds; in 7 to 9 sessions of 10 they are enough. Until then, report the interval.',
             rounds_needed

@@ -40,10 +40,11 @@ SELECT
     END AS evidence,
     CASE
         WHEN is_coarse THEN 'Import times with more digits, or of longer runs: more rounds do not help.'
-        WHEN efficiency_lo IS NULL AND repeats_needed IS NOT NULL
+        WHEN repeats_needed IS NOT NULL AND (efficiency_lo IS NULL OR rounds_needed = 3 AND rounds IS NULL)
             THEN format('Take {} more rounds, then ask again.', rounds_needed)
         WHEN repeats_needed IS NOT NULL
             THEN format('Take {} more rounds; in 7 to 9 sessions of 10 they are enough.', rounds_needed)
+        WHEN efficiency_lo IS NULL THEN 'Report no verdict.'
         ELSE 'Report the interval: 20 more rounds would not decide it reliably.'
     END || CASE
         WHEN log_variance > 0.05 ** 2

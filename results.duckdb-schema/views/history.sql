@@ -5,10 +5,9 @@
 -- the same device model. The previous session is the last earlier one with an ok repeat in the same experiment, neither
 -- oversubscribed nor with an odd run. If there is none, it is the last one that is, or else the last one of the line
 -- with an ok repeat; the two are then not comparable and there is no verdict. Facts that neither side has, as with
--- imports, count as equal. Intervals: two-sided 95 % over repeats; for the ratio Welch on the difference of mean
--- ln(throughput), because two sessions have no round in common; null below two repeats on either side. They do not
--- include differences between sessions (nodes, neighbours, temperature). history_changes does: it decides what became
--- slower or faster.
+-- imports, count as equal. Intervals: two-sided 95 % over repeats; for the ratio that of `log_ratio` without rounds,
+-- which two sessions do not have in common. They do not include differences between sessions (nodes, neighbours,
+-- temperature). history_changes does: it decides what became slower or faster.
 CREATE OR REPLACE VIEW history AS
 WITH ordered_sessions AS (
     SELECT
@@ -73,7 +72,7 @@ earlier_points AS (
         {
             'session_id': session_id, 'created_at': created_at, 'threads': threads, 'settings': settings,
             'experiment_facts': experiment_facts, 'repeats': repeats, 'throughput': throughput,
-            'log_variance': log_variance, 'stops_early': stops_early,
+            'logs': logs, 'rounding': rounding, 'stops_early': stops_early,
             'is_judged': NOT oversubscribed AND odd_runs = 0,
             'fingerprints_digest': fingerprints_digest
         } AS previous
@@ -160,9 +159,7 @@ settings_differences AS (
 with_differences AS (
     SELECT
         paired.*, other_code,
-        ln(throughput / previous.throughput) AS log_ratio,
-        log_variance / repeats AS a,
-        previous.log_variance / previous.repeats AS b,
+        log_ratio(logs, previous.logs, stops_early OR previous.stops_early, rounding + previous.rounding) AS of_ratio,
         NOT oversubscribed AND odd_runs = 0 AND previous.is_judged AS is_judged,
         CASE WHEN previous IS NOT NULL THEN [
             ['settings', 'device', 'threads'][place]
@@ -179,18 +176,16 @@ with_facts_by_class AS (
         *,
         len(unlike) = 0 AS is_alike,
         [fact FOR fact IN differences IF fact.class = 'must_equal'] AS must_equal,
-        [fact FOR fact IN differences IF fact.class <> 'must_equal'] AS worth_knowing,
-        t_quantile_for(welch_df(a, repeats, b, previous.repeats), stops_early OR previous.stops_early) * sqrt(a + b)
-            AS ratio_half_width
+        [fact FOR fact IN differences IF fact.class <> 'must_equal'] AS worth_knowing
     FROM with_differences
     LEFT JOIN settings_differences USING (point)
 ),
 with_intervals AS (
     SELECT
         *,
-        exp(log_ratio) AS ratio,
-        exp(log_ratio - ratio_half_width) AS ratio_lo,
-        exp(log_ratio + ratio_half_width) AS ratio_hi
+        exp(of_ratio.point) AS ratio,
+        exp(of_ratio.lo) AS ratio_lo,
+        exp(of_ratio.hi) AS ratio_hi
     FROM with_facts_by_class
 ),
 changed AS (
@@ -222,13 +217,13 @@ final AS (
         throughput_unit, is_baseline, efficiency,
         efficiency_lo,
         efficiency_hi,
-        step_ms,                       -- geometric mean over ok repeats of a run's median step
+        step_ms,                       -- of the median run, a run's median step
         step_ms_lo,
         step_ms_hi,
         previous.session_id AS previous_session_id,  -- session that it is compared with; null for the first
         previous.created_at AS previous_created_at,  -- creation time of that session
-        previous.repeats AS previous_repeats,        -- ok repeats of that session that are not slow
-        previous.throughput AS previous_throughput,  -- of that session: geometric mean over these repeats
+        previous.repeats AS previous_repeats,        -- ok repeats of that session
+        previous.throughput AS previous_throughput,  -- of that session
         ratio,                         -- throughput ÷ that of the previous session
         ratio_lo,
         ratio_hi,

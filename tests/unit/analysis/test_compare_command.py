@@ -275,10 +275,17 @@ def test_sessions_are_named_by_their_beginning_by_tag_and_by_list(bench_compare)
 
 
 def test_several_sessions_a_side_are_the_unit(bench_compare):
-    _, output, _ = bench_compare("tag:main", "tag:change")
+    _, output, _ = bench_compare("tag:main,noisy2", "tag:change")
     row = next(line for line in output.splitlines() if line.startswith("ddp "))
-    assert [cell.strip() for cell in row.split("  ") if cell.strip()][2:4] == ["2, 2", "10, 10"]
+    assert [cell.strip() for cell in row.split("  ") if cell.strip()][2:4] == ["3, 2", "15, 10"]
     assert "intervals: over sessions" in output
+
+
+def test_two_sessions_a_side_are_too_few_units_and_say_so(bench_compare):
+    _, output, _ = bench_compare("tag:main", "tag:change")
+    (line,) = [line for line in output.splitlines() if line.startswith("intervals")]
+    assert "over repeats, as no side has three sessions. They leave out" in line
+    assert "run three sessions per side" in line
 
 
 @pytest.mark.parametrize(
@@ -295,8 +302,8 @@ def test_a_single_repeat_has_no_interval_and_never_fails(bench_compare):
     code, output, _ = bench_compare("single", NEW, "--max-regression", "1%")
     assert code == 0
     assert last_line(output) == (
-        "No regression beyond 1 % is certain, but ddp 1x2 0.901× does not rule it out; 1 inconclusive (too few repeats "
-        "for an interval: take three on each side)."
+        "No regression beyond 1 % is certain, but ddp 1x2 0.901× does not rule it out; 1 inconclusive (some without an "
+        "interval, which takes three repeats on a side)."
     )
 
 

@@ -260,10 +260,10 @@ def test_a_planted_regression_of_15_percent_is_found_with_5_repeats_and_2_percen
 
 
 def repeats_for(noise, loss, limit=0.05, power=0.8):
-    """Fewest repeats per side for which Welch's interval is below the limit in this share of cases; both sides have
-    equal variances."""
+    """Fewest repeats per side, three at least, for which Welch's interval is below the limit in this share of cases;
+    both sides have equal variances."""
     distance = np.log(1 - limit) - np.log(1 - loss)
-    for count in range(2, 1_000):
+    for count in range(3, 1_000):
         df, se = 2 * count - 2, noise * np.sqrt(2 / count)
         if stats.nct.cdf(-stats.t.ppf(0.975, df), df, -distance / se) >= power:
             return count
@@ -289,3 +289,24 @@ def test_the_table_of_sessions_in_the_documents_is_what_the_program_prints():
     page = (Path(__file__).parents[3] / "docs/compare.md").read_text(encoding="utf-8")
     shown = page.partition("<!-- sessions")[2].split("\n\n")[1].splitlines()
     assert shown == lines(20_000, 20261121)
+
+
+def _cases_of(*changes):
+    """Three cases at two sizes, each slower by its own factor; runs vary by up to 0.5 %."""
+    noise = np.array([0.001, -0.0045, 0.0035])
+    return {
+        f"c{place}": [float(seconds) for seconds in 10 * change * (1 + np.roll(noise, place))]
+        for place, change in enumerate(changes)
+    }
+
+
+@asks(sides(_cases_of(*[1.0] * 6), _cases_of(1.03, 1.03, 1.1, 1.1, 1.0, 1.006)))
+def test_rows_that_are_the_same_did_not_move_with_the_others(compare):
+    assert {row["shared_ratio"] for row in compare()} == {None}
+
+
+@asks(sides(_cases_of(*[1.0] * 6), _cases_of(*[1.05] * 6)))
+def test_rows_that_all_moved_share_it(compare):
+    (shared,) = {row["shared_ratio"] for row in compare()}
+    assert shared == pytest.approx(1 / 1.05, rel=0.005)
+    assert {row["moved_rows"] for row in compare()} == {6}

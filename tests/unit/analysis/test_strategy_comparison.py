@@ -111,13 +111,13 @@ def test_repeats_that_say_next_to_nothing_have_a_bound_that_is_not_counted_out(r
 @compared((200.0,), ddp={"step_ms": {2: (100.0,)}}, repeats=1)
 def test_one_repeat_a_side_decides_nothing(row):
     assert (row["time_ratio"], row["time_ratio_lo"]) == (2.0, None)
-    assert row["reason"] == "undecided: an interval needs three ok repeats"
+    assert row["reason"] == "undecided: an interval needs three ok repeats of each"
 
 
 @compared((200.0, 201.0), ddp={"step_ms": {2: (100.0, 101.0)}}, repeats=2)
 def test_two_repeats_a_side_decide_nothing_either(row):
     assert (row["time_ratio_lo"], row["time_ratio_hi"], row["recommendation"]) == (None, None, "undecided")
-    assert row["reason"] == "undecided: an interval needs three ok repeats"
+    assert row["reason"] == "undecided: an interval needs three ok repeats of each"
 
 
 @compared((500.0, 501.0, 499.0), ddp=_oom(0, 1, 2))

@@ -131,7 +131,7 @@ def undecided(history: History, name: Name = cell) -> str:
         return ""
     said = f"whether {_with_ratios(open_ones, name)} changed by more than 2 %."
     if all(row["ratio_lo"] is None for row in history.judged):
-        return f"{said} Single repeats have no interval: run two or more in both sessions."
+        return f"{said} None has an interval: run three repeats or more."
     return said
 
 
@@ -230,13 +230,15 @@ def _span(history: History) -> Iterator[str]:
 
 
 def _since(history: History, found: Sequence[Row]) -> str:
-    """How many placements are still slower than before their last regression, by point estimates."""
-    if found[0]["session_id"] == history.newest["session_id"]:
+    """How many placements are still slower than before their last regression, by point estimates; empty if a regression
+    is of all together, which the table shows."""
+    if found[0]["session_id"] == history.newest["session_id"] or any(
+        row["throughput"] is None for row in found
+    ):
         return ""
     last: dict[Series, Row] = {}
     for row in found:  # newest first
-        if row["throughput"] is not None:
-            last.setdefault(_series(row), row)
+        last.setdefault(_series(row), row)
     if not last:
         return ""
     measured = history.points.filter(history.points["throughput"].is_not_null()).to_dicts()
