@@ -11,8 +11,9 @@ import numpy as np
 
 from analysis.database.rows import Row
 from analysis.laws.forms import FORMS
-from analysis.laws.law import LEAST_SIZES, SURE, Law
+from analysis.laws.law import LEAST_SIZES, Law
 from analysis.laws.size_means import size_means
+from analysis.laws.wording import SURE
 
 DOUBLINGS = (2, 4, 8, 16)
 """Predicted sizes, in units of the largest measured one."""

@@ -15,8 +15,6 @@ Estimate = tuple[float, float, float]
 """A value and the ends of its 95 % interval."""
 
 LEAST_SIZES = 3
-SURE = 0.9
-"""Weight from which one form alone is believed."""
 LAW_ERROR = 0.03
 """Standard deviation of ln(throughput) of a size around the best law: no machine follows one more closely."""
 _NOISE = 0.03

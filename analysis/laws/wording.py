@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from analysis.database.rows import Row
-from analysis.laws.law import SURE
 from analysis.wording.numbers import estimate, is_too_wide, signed_percent
 from analysis.wording.plain_text import counted
 
+SURE = 0.9
+"""Weight from which one form alone is believed."""
 _FORMS = ("saturating", "log", "pairs")
 _MOST_PEAKS = 4
 _FARTHEST_PEAK = 4

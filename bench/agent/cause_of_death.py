@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.command.ending import tail
 from bench.common.error_text import printable
+from bench.common.system_files import text_of
 from bench.records.messages import Fault
 from bench.records.vocabulary import Status
 from bench.train.rank_job import NO_OUTCOME
@@ -49,7 +50,7 @@ class Death:
 
 def kernel_oom_kills() -> int | None:
     """Processes that the kernel has killed since boot because memory ran out; null if it does not count them."""
-    match = re.search(r"^oom_kill (\d+)$", Path("/proc/vmstat").read_text(), re.MULTILINE)
+    match = re.search(r"^oom_kill (\d+)$", text_of("/proc/vmstat"), re.MULTILINE)
     return int(match.group(1)) if match else None
 
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from bench.common.system_files import text_of
+
 _PR_SET_PDEATHSIG = 1
 _ENDED = ("Z", "X")
 """State letters of processes that have ended, in proc(5)."""
@@ -103,8 +105,4 @@ def _state(pid: int) -> str:
 
 def _stat(pid: int) -> list[str]:
     """The fields of /proc/PID/stat from the state on; empty if there is no such process."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return []
-    return stat.rpartition(")")[2].split()
+    return text_of(f"/proc/{pid}/stat").rpartition(")")[2].split()

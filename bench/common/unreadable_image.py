@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 
+from bench.common.system_files import text_of
 from bench.machine.container import container_kind
 
 SIGNAL_S = 2.0
@@ -76,11 +77,9 @@ def _show_unless_gone(kind: type[BaseException], error: BaseException, trace: Tr
 
 def _mapped_spans() -> Iterator[tuple[int, int]]:
     """Length in bytes and address of each readable part of a file that this process maps."""
-    for line in Path("/proc/self/maps").read_text().splitlines():
-        span, permissions, _offset, _device, _inode, *path = line.split(maxsplit=5)
-        if path and path[0].startswith("/") and permissions.startswith("r"):
-            first, last = (int(address, 16) for address in span.split("-"))
-            yield last - first, first
+    of_files = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) r\S* \S+ \S+ \S+ +/", re.MULTILINE)
+    for begin, end in of_files.findall(text_of("/proc/self/maps")):
+        yield int(end, 16) - int(begin, 16), int(begin, 16)
 
 
 def _read(spans: Iterable[tuple[int, int]]) -> None:

@@ -17,6 +17,7 @@ import psutil
 
 from bench.common import safe_path
 from bench.common.errors import InputError
+from bench.common.system_files import text_of
 from bench.doctor.facts import Facts, Folder, Torch
 from bench.doctor.gather_nvidia import gather_nvidia
 from bench.machine import amd_gpus, gpus, slots
@@ -58,7 +59,6 @@ def gather(results: Path) -> Facts:
         counted, slots_error, visible = None, str(error), []
     given = os.sched_getaffinity(0)
     shared_memory = Path("/dev/shm")  # noqa: S108 - not written to
-    clock_source = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     return Facts(
         python=platform.python_version(),
         cpus_online=os.cpu_count() or 1,
@@ -81,7 +81,7 @@ def gather(results: Path) -> Facts:
         locked_memory_bytes=resource.getrlimit(resource.RLIMIT_MEMLOCK)[0],
         infiniband=any(Path("/sys/class").glob("infiniband/*")),
         compiler=shutil.which(os.environ.get("CXX") or "g++"),
-        clock_source=clock_source.read_text().strip() if clock_source.is_file() else None,
+        clock_source=text_of("/sys/devices/system/clocksource/clocksource0/current_clocksource") or None,
         clock_read_ns=_clock_read_ns(),
     )
 

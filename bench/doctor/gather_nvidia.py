@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pynvml
 
+from bench.common.system_files import text_of
 from bench.doctor.facts import Gpu, Nvidia
 from bench.machine import gpus
 from bench.machine.hidden_gpus import KERNEL_DRIVER
@@ -32,7 +33,7 @@ def gather_nvidia() -> Nvidia:
 def _kernel_driver() -> str | None:
     if not KERNEL_DRIVER.is_file():
         return None
-    version = re.search(r"\d+\.\d+(\.\d+)?", KERNEL_DRIVER.read_text())
+    version = re.search(r"\d+\.\d+(\.\d+)?", text_of(KERNEL_DRIVER))
     return version.group() if version else "unknown"
 
 

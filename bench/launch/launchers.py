@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
-from pathlib import Path
 
 from bench.common.errors import InputError
+from bench.common.system_files import text_of
 
 LOCAL = "--launcher local runs on this machine alone"
 """Remedy for a process that only looks like a task of several."""
@@ -75,17 +75,16 @@ def _hydra(_environ: Mapping[str, str]) -> str | None:
     """Hydra sets no variable for it, but starts every task below a proxy that is told where mpiexec listens."""
     pid = os.getppid()
     while pid > 1:
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-            status = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-        except OSError:
+        words = text_of(f"/proc/{pid}/cmdline").split("\0")
+        status = text_of(f"/proc/{pid}/stat").rpartition(")")[2].split()
+        if len(status) < 2 or not status[1].isdecimal():
             return None
         given = dict(pairwise(words))
         if "--control-port" in given:
             return given["--control-port"]
         if "--upstream-host" in given:  # Intel MPI
             return f"{given['--upstream-host']}:{given.get('--upstream-port', '')}"
-        pid = int(status.rpartition(")")[2].split()[1])
+        pid = int(status[1])
     return None
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import psutil
 
 from bench.common.errors import InputError
+from bench.common.system_files import text_of
 from bench.launch.launchers import LOCAL, Task
 from bench.launch.step import Share, Step
 from bench.machine import gpu_vendor
@@ -76,7 +77,7 @@ def own_answer() -> Answer:
     return Answer(
         nonce=secrets.token_hex(8),
         name=socket.gethostname(),
-        boot=Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+        boot=text_of("/proc/sys/kernel/random/boot_id"),
         address=_own_address(),
         cpus=sorted(os.sched_getaffinity(0)),
         gpus=gpu_vendor.visible_devices(),

@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from bench.common.errors import InputError
+from bench.common.system_files import text_of
 from bench.machine import gpu_vendor
 from bench.records.messages import Gpu
 
@@ -23,12 +23,11 @@ def uuids() -> list[str | None]:
     found: list[str | None] = []
     nodes = [folder for folder in KERNEL_NODES.glob("*") if folder.name.isdecimal()]
     for node in sorted(nodes, key=lambda node: int(node.name)):
-        with suppress(OSError):  # a GPU that the control group does not give
-            text = (node / "properties").read_text(errors="replace")
-            facts = dict(re.findall(r"^(simd_count|unique_id) (\d{1,20})$", text, re.MULTILINE))
-            if int(facts.get("simd_count", 0)):  # a CPU has 0
-                number = int(facts.get("unique_id", 0))
-                found.append(f"GPU-{number:016x}" if number else None)
+        text = text_of(node / "properties")  # empty for a GPU that the control group does not give
+        facts = dict(re.findall(r"^(simd_count|unique_id) (\d{1,20})$", text, re.MULTILINE))
+        if int(facts.get("simd_count", 0)):  # a CPU has 0
+            number = int(facts.get("unique_id", 0))
+            found.append(f"GPU-{number:016x}" if number else None)
     return [uuid if found.count(uuid) == 1 else None for uuid in found]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import psutil
 
+from bench.common.system_files import number_in, numbers_of, text_of
 from bench.records.run_spec import RunSpec
 
 _ROOT = Path("/sys/fs/cgroup")
@@ -16,9 +18,9 @@ def cpu_quota() -> float | None:
     """CPU seconds per second, the lowest limit of the group and its parents; null without a limit."""
     quotas = []
     for group in _groups("cpu"):
-        quota, period = _number(group / "cpu.cfs_quota_us"), _number(group / "cpu.cfs_period_us")
-        if (group / "cpu.max").is_file():
-            quota, period = (_parse(word) for word in (group / "cpu.max").read_text().split())
+        quota, period = number_in(group / "cpu.cfs_quota_us"), number_in(group / "cpu.cfs_period_us")
+        if len(of_version_2 := numbers_of(text_of(group / "cpu.max"))) == 2:
+            quota, period = of_version_2
         if quota is not None and quota > 0 and period:
             quotas.append(quota / period)
     return min(quotas, default=None)
@@ -34,7 +36,7 @@ def memory_left_bytes() -> int | None:
             ("memory.max", "memory.current"),
             ("memory.limit_in_bytes", "memory.usage_in_bytes"),
         ):
-            limit, used = _number(group / limit_name), _number(group / used_name)
+            limit, used = number_in(group / limit_name), number_in(group / used_name)
             if limit is not None and used is not None:
                 left.append(max(0, limit - max(0, used - _reclaimable_bytes(group))))
     return min(left, default=None)
@@ -42,31 +44,23 @@ def memory_left_bytes() -> int | None:
 
 def _reclaimable_bytes(group: Path) -> int:
     """Inactive pages of files of the group and its children; version 1 has its own name for that sum."""
-    file = group / "memory.stat"
-    lines = file.read_text().splitlines() if file.is_file() else []
-    found = {name: int(value) for name, _, value in (line.partition(" ") for line in lines)}
+    found = {
+        name: int(value)
+        for name, value in re.findall(r"^(\w+) (\d{1,20})$", text_of(group / "memory.stat"), re.M)
+    }
     return found.get("total_inactive_file", found.get("inactive_file", 0))
 
 
 def _groups(controller: str) -> list[Path]:
     """Folders of this process's group and its parents, as far as a container shows them."""
     found = []
-    for line in _OF_PROCESS.read_text().splitlines():
-        _number_of_hierarchy, controllers, path = line.split(":", 2)
+    for controllers, path in re.findall(r"^\d+:([^:]*):(.*)$", text_of(_OF_PROCESS), re.MULTILINE):
         if controllers and controller not in controllers.split(","):
             continue
         root = _ROOT / controllers if controllers else _ROOT
         group = root / path.lstrip("/")
         found += [place for place in (group, *group.parents) if place.is_relative_to(root)]
     return found
-
-
-def _number(path: Path) -> int | None:
-    return _parse(path.read_text()) if path.is_file() else None
-
-
-def _parse(word: str) -> int | None:
-    return None if word.strip() == "max" else int(word)
 
 
 _RANKS_FRACTION = 0.8

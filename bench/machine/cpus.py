@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from bench.common.system_files import number_in, text_of
 from bench.records.messages import Gpu
 
 SYSTEM_FILES = Path("/sys/devices/system/cpu")
@@ -24,10 +25,12 @@ def _place(cpu: int) -> tuple[int, int, int]:
     """Socket, NUMA node, and the first CPU of the core."""
     files = SYSTEM_FILES / f"cpu{cpu}"
     nodes = [int(path.name[4:]) for path in files.glob("node[0-9]*")]
+    socket = number_in(files / "topology/physical_package_id")
     try:
-        socket = int((files / "topology/physical_package_id").read_text())
-        siblings = numbers((files / "topology/thread_siblings_list").read_text())
-    except (OSError, ValueError):
+        siblings = numbers(text_of(files / "topology/thread_siblings_list"))
+    except ValueError:
+        siblings = []
+    if socket is None or not siblings:
         return 0, 0, cpu
     return socket, min(nodes, default=0), min(siblings, default=cpu)
 

@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 
 import bench
+from bench.common.system_files import text_of
 from bench.machine import gpu_vendor, provenance
 from bench.machine.cgroup import cpu_quota
 from bench.machine.container import apptainer_image, container_kind
@@ -78,7 +79,7 @@ def gather(python: str | None = None) -> dict[str, str]:
 
 def cpu_model() -> str:
     """The kernel's name of the CPU model, or else of the architecture."""
-    match = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    match = re.search(r"^model name\s*:\s*(.+)$", text_of("/proc/cpuinfo"), re.MULTILINE)
     return match.group(1).strip() if match else platform.machine()
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import resource
-from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
+from bench.common.system_files import text_of
 from bench.measure.recorder import UNKNOWN, StepFile
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ _SIZE = re.compile(r"^(\w+):\s+(\d+) kB$", re.MULTILINE)
 
 def status_bytes() -> dict[str, int]:
     """Every size in /proc/self/status by its name; VmData is what RLIMIT_DATA counts."""
-    return {name: 1024 * int(size) for name, size in _SIZE.findall(Path("/proc/self/status").read_text())}
+    return {name: 1024 * int(size) for name, size in _SIZE.findall(text_of("/proc/self/status"))}
 
 
 def peak_private_bytes() -> int:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+
+from bench.common.system_files import numbers_of, text_of
 
 SHORTEST_S = 0.1
 """The kernel counts CPU time in hundredths of a second; over less than ten of them a percentage is imprecise."""
@@ -60,21 +63,17 @@ class OtherProcesses:
 def _busy_s(cpus: set[int]) -> float:
     """CPU seconds that these CPUs were not idle, since the machine started."""
     ticks = 0
-    for line in Path("/proc/stat").read_text().splitlines():
-        name, *counts = line.split()
-        if name.startswith("cpu") and name[3:].isdecimal() and int(name[3:]) in cpus:
-            user, nice, system, _idle, _iowait, *interrupts = map(int, counts[:8])
+    for cpu, counts in re.findall(r"^cpu(\d+)((?: \d+){5,})", text_of("/proc/stat"), re.MULTILINE):
+        if int(cpu) in cpus:
+            user, nice, system, _idle, _iowait, *interrupts = map(int, counts.split()[:8])
             ticks += user + nice + system + sum(interrupts)
     return ticks / _TICKS_PER_S
 
 
 def _spent_s(pid: int) -> float | None:
     """CPU seconds of a process and of its children that have ended; null if it has ended itself."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return sum(map(int, fields[11:15])) / _TICKS_PER_S
+    fields = text_of(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / _TICKS_PER_S if len(fields) > 14 else None
 
 
 def _with_descendants(roots: Iterable[int]) -> set[int]:
@@ -86,6 +85,5 @@ def _with_descendants(roots: Iterable[int]) -> set[int]:
         if pid not in found:
             found.add(pid)
             for listed in Path(f"/proc/{pid}/task").glob("*/children"):
-                with suppress(OSError):
-                    left += map(int, listed.read_text().split())
+                left += numbers_of(text_of(listed))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -201,8 +202,7 @@ def test_hydra_names_its_launch_in_the_command_line_of_its_proxy(
     }
     parents = {"/proc/30/stat": "30 (a ) b) S 20 1", "/proc/20/stat": "20 (proxy) S 1 1"}
     monkeypatch.setattr(launchers.os, "getppid", lambda: 30)  # type: ignore[attr-defined]
-    monkeypatch.setattr(launchers.Path, "read_bytes", lambda path: commands[str(path)].encode())  # type: ignore[attr-defined]
-    monkeypatch.setattr(launchers.Path, "read_text", lambda path, **_: parents[str(path)])  # type: ignore[attr-defined]
+    monkeypatch.setattr(launchers, "text_of", (commands | parents).__getitem__)
     assert task(MPICH).key.startswith("MPICH-n1-4383-")
 
 
@@ -212,7 +212,7 @@ def test_a_single_task_meets_no_one_and_needs_no_name(name: str) -> None:
     alone = {row.tasks or "BENCH_TASKS": "1", row.task: str(row.first)}
     found = task(KNOWN[name] | alone)
     assert (found.task, found.tasks, found.key) == (0, 1, "")
-    assert step_of(found, launchers.Path("/nowhere")) is None  # type: ignore[attr-defined]
+    assert step_of(found, Path("/nowhere")) is None
 
 
 @pytest.mark.parametrize(
