@@ -22,6 +22,7 @@ import bench
 from bench.cli._output import say
 from bench.common import unreadable_image
 from bench.common.errors import OF_THE_MACHINE, ToldToStop
+from bench.common.paths import refuse_other_than_utf8
 from bench.common.safe_path import protect_imports
 from bench.machine.container import container_kind
 
@@ -129,6 +130,8 @@ def run_command() -> int:
     protect_imports()
     _open_closed_streams()
     try:
+        for word in sys.argv[1:]:
+            refuse_other_than_utf8(word, "argument")
         with unreadable_image.awaiting_its_signal():
             code = group.main(prog_name="bench", standalone_mode=False)
         sys.stdout.flush()

@@ -28,10 +28,14 @@ def files(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> 
 
 def sessions(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Sessions of the results folder, the last id first, and @latest."""
+    from bench.common.errors import InputError
     from bench.common.paths import results_folder
 
     *before, last = incomplete.split(",")  # `bench compare A,B C`
-    folder = results_folder(ctx.params.get("results"))
+    try:
+        folder = results_folder(ctx.params.get("results"))
+    except InputError:
+        return []
     ids = sorted((path.parent.name for path in Path(folder).glob("[!.]*/session.json")), reverse=True)
     names = [name for name in ["@latest", *ids] if name.startswith(last)]
     return [CompletionItem(",".join([*before, name])) for name in names]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bench.command.options import command_name, wrong_variable
 from bench.common.errors import InputError
+from bench.common.paths import refuse_other_than_utf8
 from bench.records.vocabulary import COMMAND
 from bench.suite.find import OF_A_NAME, SUITE_NAME
 from bench.suite.models import world_text
@@ -33,6 +35,7 @@ def suite_of_command(
 
     Raises InputError."""
     options = {**options, **{key: value for key, value in DEFAULTS.items() if options.get(key) is None}}
+    refuse_other_than_utf8(os.getcwd(), "current folder")  # noqa: PTH109
     if name is not None and not SUITE_NAME.fullmatch(name):
         raise InputError(f"--name {name!r}: give {OF_A_NAME}")
     chosen = name or command_name(tuple(words))

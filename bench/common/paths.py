@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 from bench.common.errors import InputError
@@ -20,13 +21,30 @@ def suites_folder() -> Path:
 
 
 def results_folder(option: str | Path | None = None) -> Path:
-    """The results folder: --results, else $BENCH_RESULTS, else ./results. It need not exist."""
-    return Path(option or os.environ.get("BENCH_RESULTS") or "results")
+    """The results folder: --results, else $BENCH_RESULTS, else ./results. It need not exist.
+
+    Raises InputError if its name is not UTF-8."""
+    folder = Path(option or os.environ.get("BENCH_RESULTS") or "results")
+    refuse_other_than_utf8(str(folder.resolve()), "results folder")
+    return folder
+
+
+def refuse_other_than_utf8(name: str, kind: str) -> None:
+    """Raises InputError for a name of the system that is not UTF-8: neither JSON nor DuckDB can hold it."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        shown = os.fsencode(name).decode(errors="backslashreplace")
+        raise InputError(
+            f"{kind} {shown}: this is not UTF-8: rename the file or folder, or give another"
+        ) from None
 
 
 def writable_results_folder(option: str | Path | None) -> Path:
-    """The results folder of a new session. Raises InputError if DuckDB cannot write a database there."""
+    """The results folder of a new session. Raises InputError if DuckDB cannot write a database there, or if the folder
+    of temporary files has no usable name."""
     folder = results_folder(option)
+    refuse_other_than_utf8(tempfile.gettempdir(), "TMPDIR")
     if "?" in str(folder.resolve()):
         raise InputError(f"results folder {folder}: DuckDB cannot write where a name has a question mark")
     return folder
