@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import duckdb
@@ -63,6 +65,8 @@ _DAMAGED = re.compile(
 """Words in DuckDB's messages about a file that is damaged or from another version."""
 _LOCKED = re.compile(r"Could not set lock on file(?:.*Conflicting lock is held in .*PID (?P<holder>-?\d+))?")
 """DuckDB's message about a file that another process has open."""
+_PAUSE_S, _MOST_S = 0.1, 600.0
+"""Time between two tries to open a database that is in use, and the most time for all of them."""
 _QUOTED = re.compile(r"""(?<!\w)(["']).*?\1""")
 """Quoted text in a message; an apostrophe inside a word starts no quotation."""
 
@@ -167,11 +171,30 @@ def _open_or_make(path: Path) -> duckdb.DuckDBPyConnection:
         raise
 
 
-def _connect(path: Path, *, read_only: bool, config: dict[str, str]) -> duckdb.DuckDBPyConnection:
+_is_brief: ContextVar[Callable[[int], bool]] = ContextVar("_is_brief", default=lambda _: False)
+
+
+@contextmanager
+def waiting_for(is_brief: Callable[[int], bool]) -> Iterator[None]:
+    """Within the block, a database that another process uses is waited for, at most ten minutes, while `is_brief` says
+    of its id that it will end soon. Any other program may keep the database open for hours."""
+    before = _is_brief.set(is_brief)
     try:
-        return duckdb.connect(path, read_only=read_only, config=dict(config))
-    except duckdb.Error as error:
-        raise AnalysisError(_explain(path, str(error))) from error
+        yield
+    finally:
+        _is_brief.reset(before)
+
+
+def _connect(path: Path, *, read_only: bool, config: dict[str, str]) -> duckdb.DuckDBPyConnection:
+    last_s, is_brief = time.monotonic() + _MOST_S, _is_brief.get()
+    while True:
+        try:
+            return duckdb.connect(path, read_only=read_only, config=dict(config))
+        except duckdb.Error as error:
+            locked = _LOCKED.search(_without_quotes(path, str(error)))
+            if locked is None or time.monotonic() > last_s or not is_brief(int(locked["holder"] or 0)):
+                raise AnalysisError(_explain(path, str(error))) from error
+        time.sleep(_PAUSE_S)
 
 
 def _explain(path: Path, message: str) -> str:

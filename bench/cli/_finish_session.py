@@ -19,6 +19,7 @@ import click
 from bench.cli._output import say
 from bench.common import unreadable_image
 from bench.common.errors import ToldToStop
+from bench.common.process import is_bench
 from bench.common.terminal import tell
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _two_variants(session: Path) -> list[str]:
     from analysis.database import connections
     from analysis.database.rows import session_rows
 
-    with connections.reader(session.parent) as connection:
+    with connections.waiting_for(is_bench), connections.reader(session.parent) as connection:
         names = [row["case_name"] for row in session_rows(connection, "coverage", session.name)]
     cases: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
@@ -131,17 +132,19 @@ def _load_and_show(session: Path, *, load: bool, show: Callable[[], None], quiet
     from bench.measure.raw_rows import finalise
 
     try:
+        from analysis.database.connections import waiting_for
         from analysis.loading.load import load as load_results
         from bench.common.paths import rules_folder
 
         unreadable_image.read_pages()  # DuckDB is now mapped, too
         problems = finalise(session)  # a resumed session may have interrupted attempts
-        report = load_results(session.parent, rules_folder())
-        if not quiet:
-            say("\n".join([str(report), *problems]))
-        elif left_out := [*report.left_out, *problems]:
-            say("\n".join(left_out), err=True)
-        show()
+        with waiting_for(is_bench):
+            report = load_results(session.parent, rules_folder())
+            if not quiet:
+                say("\n".join([str(report), *problems]))
+            elif left_out := [*report.left_out, *problems]:
+                say("\n".join(left_out), err=True)
+            show()
     except AnalysisError as error:
         from bench.session.result import SessionResult
 

@@ -27,6 +27,12 @@ def name_process(name: str) -> None:
     setproctitle(f"bench: {name}")
 
 
+def is_bench(pid: int) -> bool:
+    """Whether a process of this machine is a `bench`."""
+    words = text_of(f"/proc/{pid}/cmdline").split("\0")[:4]
+    return words[0].startswith("bench: ") or any(Path(word).name == "bench" for word in words)
+
+
 def fork_children() -> None:
     """Let multiprocessing fork by default, as in a script. A child of the fork server would start a fork server of its
     own, whose children cannot import a user's file: a DataLoader with workers would fail."""

@@ -110,3 +110,31 @@ def test_a_session_that_ends_while_somebody_reads_says_how_its_rows_come_into_th
     assert f"in use by process {os.getpid()}" in done.stderr
     assert "bench: the result files are complete; load them later with `" in done.stderr
     assert marked.run("load", str(results)).stdout.startswith("2 sessions, ")
+
+
+def test_sessions_that_end_at_the_same_time_are_all_loaded(tmp_path: Path) -> None:
+    """An import ends as a session does: with a load, and the session's table."""
+    (tmp_path / "t.csv").write_text(
+        "case,scaling,world_size,repeat,seconds,examples\nddp,strong,2,0,100,1000\n"
+    )
+    marked, results = Marked(tmp_path), tmp_path / "together"
+    started = [
+        marked.start(
+            "import",
+            str(tmp_path / "t.csv"),
+            "--suite",
+            "x",
+            "--session",
+            f"s{number}",
+            "--results",
+            str(results),
+        )
+        for number in range(4)
+    ]
+    for process in started:
+        output = process.communicate()
+        assert process.returncode == 0, output
+        assert "2 ranks" in output[0]
+    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as connection:
+        found = connection.execute("SELECT session_id FROM scaling ORDER BY ALL").fetchall()
+    assert found == [(f"s{number}",) for number in range(4)]
