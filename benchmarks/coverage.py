@@ -383,7 +383,7 @@ class Advised:
     """Share of those told none that 20 more rounds decide."""
 
 
-def advised(noise: float, odd: float, rounds: int, draws: int, rng: np.random.Generator) -> Advised:
+def advised(noise: float, rounds: int, draws: int, rng: np.random.Generator, odd: float = 0.0) -> Advised:
     """Sessions whose efficiencies are anything from 0.55 to 1, and what becomes of them if they follow the advice.
     `odd`: ln(slowdown) of one of the first runs at 8 ranks."""
     efficiency = np.log(rng.uniform(0.55, 1, (draws, 1, len(SIZES))))
@@ -613,7 +613,7 @@ def _of_advice(asked: argparse.Namespace) -> Iterator[str]:
     yield from _head("advice on repeats: noise of a run", columns)
     for noise, odd in ((0.01, 0), (0.02, 0), (0.05, 0), (0.01, SLOWER[2]), (0.02, SLOWER[2])):
         for rounds in asked.repeats:
-            found = advised(noise, odd, rounds, asked.draws, _rng(asked, 200, int(100 * noise), rounds))
+            found = advised(noise, rounds, asked.draws, _rng(asked, 200, int(100 * noise), rounds), odd)
             cells = [
                 str(rounds), f"{100 * found.open:.0f} %", f"{100 * found.told:.0f} %, {found.median:.0f}",
                 f"{100 * found.decided:.0f} %", f"{100 * found.by_border:.0f} %",

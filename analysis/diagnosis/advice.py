@@ -88,7 +88,7 @@ def first_advice(found: Sequence[Row], points: Sequence[Row]) -> list[Advice]:
 
 
 def _asks_for_rounds(row: Row) -> bool:
-    return str(row["advice"]).startswith("Take ")
+    return row.get("advice", "").startswith("Take ") is True
 
 
 def _measuring_once(groups: Sequence[list[Row]]) -> list[list[Row]]:

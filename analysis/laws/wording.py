@@ -27,7 +27,11 @@ def sentence(row: Row) -> str:
     """The meaning of the best form's coefficients and the peak of throughput, or why there is no law."""
     if row["reason"]:
         return f"No law: measured at {row['reason']}."
-    parts = [part for part in (_serial(row), _growth(row), _peak(row)) if part]
+    of_form = [part for part in (_serial(row), _growth(row)) if part]
+    weight = row[f"{row['best_form']}_weight"] or 0
+    if of_form and weight < SURE:
+        of_form[0] = f"by its best form ({row['best_form']}, {100 * weight:.0f} %): {of_form[0]}"
+    parts = [*of_form, *([peak] if (peak := _peak(row)) else [])]
     return " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts)
 
 
@@ -38,7 +42,7 @@ def _share(row: Row, name: str) -> str:
 
 
 def _serial(row: Row) -> str:
-    if row["serial_fraction"] is None or row[f"{row['best_form']}_weight"] < SURE:
+    if row["serial_fraction"] is None:
         return ""
     return f"{_share(row, 'serial_fraction')} of a step on {_smallest(row)} is serial"
 

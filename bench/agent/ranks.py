@@ -217,8 +217,7 @@ class RankGroup:
                 log=self._log(rank),
             )
             for rank, code in exit_codes.items()
-            # how a command ends after its last step does not matter
-            if (code != 0 and not self._is_command) or "parameters" not in self._outcome(rank)
+            if not self._is_complete(code, self._outcome(rank))
         }
         if cause_of_death.lost_the_image(failed):
             self._stop.wait(
@@ -229,6 +228,11 @@ class RankGroup:
         if not failed:
             return None
         return cause_of_death.first_to_die(failed, self._part.node, self._kernel_kills_before)
+
+    def _is_complete(self, exit_code: int, outcome: dict[str, Any]) -> bool:
+        """Whether a rank has done its work. After the last step that was asked for, which ends a command, its exit code
+        does not matter."""
+        return "parameters" in outcome and (exit_code == 0 or "is_ended_by_us" in outcome)
 
     def _progress(self, living: dict[int, ForkServerProcess]) -> Progress:
         """Progress of the living ranks. Each also writes its threads' stacks into its log."""

@@ -130,7 +130,7 @@ def run_command() -> int:
     protect_imports()
     _open_closed_streams()
     try:
-        for word in sys.argv[1:]:
+        for word in () if sys.argv[1:2] == ["import"] else sys.argv[1:]:  # which reads a file of any name
             refuse_other_than_utf8(word, "argument")
         with unreadable_image.awaiting_its_signal():
             code = group.main(prog_name="bench", standalone_mode=False)

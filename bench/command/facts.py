@@ -52,7 +52,7 @@ def of_run(spec: RunSpec, commands: Commands) -> dict[str, Any]:
         if known and len(ranks) > 1 and not _pass_messages(ranks)
         else None,
         "ranks_train": _ranks_train(spec, ranks),
-        "recorded_by": json.dumps(_recorded_by(spec, first)),
+        "recorded_by": json.dumps(_recorded_by(spec, next((one for one in ranks if one["errors"]), first))),
         "profile_problem": first_problem(ranks),
     }
 
@@ -110,6 +110,13 @@ def _loader(workers: int | None, starts: int) -> dict[str, str]:
     return {} if workers is None else {"loader_workers": str(workers), "loader_starts": str(starts)}
 
 
+def _errors(of_figures: Mapping[str, str]) -> dict[str, str]:
+    """The probe's own errors, which turned figures off: which ones, and the first traceback."""
+    if not of_figures:
+        return {}
+    return {"turned_off": ", ".join(of_figures), "error": next(iter(of_figures.values()))}
+
+
 def _recorded_by(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, str]:
     """How each figure was obtained, in a few words."""
     own, options = facts["has_own_steps"], spec.workload_options
@@ -135,5 +142,6 @@ def _recorded_by(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, str]:
         **_loader(**facts["loader"]),
         "examples": examples,
         "skipped_steps": str(facts["counts"]["skipped"]),
+        **_errors(facts["errors"]),
         "torch": facts["torch"],
     }

@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.common.errors import InputError
 from bench.common.files import write_json
-from bench.common.paths import writable_results_folder
+from bench.common.paths import refuse_other_than_utf8, writable_results_folder
 from bench.common.tags import check_tags
 from bench.importing.checks import check, number_repeats
 from bench.importing.formats import (
@@ -83,6 +83,8 @@ def import_session(request: ImportRequest) -> Path:
     if not SUITE_NAME.fullmatch(request.suite):
         raise InputError(f"--suite {request.suite[:60]!r} is not a suite's name: {OF_A_NAME}")
     check_tags(request.tags)
+    for given in (*request.tags, request.title or ""):
+        refuse_other_than_utf8(given, "argument")
     for option, text, check_name in (
         ("--case", request.case, csv_file.case),
         ("--strategy", request.strategy, csv_file.word),

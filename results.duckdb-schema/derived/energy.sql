@@ -17,7 +17,8 @@ over_repeats AS (
         count(j_per_example) AS energy_repeats,
         avg(energy_j) AS energy_j,
         avg(energy_j / nullif(span_s, 0)) AS power_w,
-        median_interval(list(ln(j_per_example)) FILTER (j_per_example IS NOT NULL), any_value(stops_early)) AS of_example
+        median_interval(list(ln(j_per_example)) FILTER (j_per_example IS NOT NULL), any_value(stops_early))
+            AS of_example
     FROM each_run
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),

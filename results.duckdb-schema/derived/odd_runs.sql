@@ -1,7 +1,7 @@
--- One row per odd run: an ok run, of three or more of its size, that was much faster or slower than its size and its round explain. With e = ln(time)
--- - median of the size - median of the round (three sizes or more) - median of the size again, it is odd if |e| is
--- above ln 1.2 and above 8 times the 68.3 % quantile of the session's |e|, without the one of each size that its median
--- makes zero.
+-- One row per odd run: an ok run, of three or more of its size, that was much faster or slower than its size and its
+-- round explain. With e = ln(time) - median of the size - median of the round (three sizes or more) - median of the
+-- size again, it is odd if |e| is above ln 1.2 and above 8 times the 68.3 % quantile of the session's |e|, without the
+-- one of each size that its median makes zero.
 WITH ok_runs AS (
     SELECT
         session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads, round,

@@ -13,7 +13,9 @@ WITH best_evals AS (
 of_files AS (
     SELECT session_id, rounded_to_s
     FROM runs
-    CROSS JOIN (VALUES (60), (30), (10), (5), (1), (0.5), (0.1), (0.05), (0.01), (0.001), (1e-4), (1e-5), (1e-6)) AS steps(rounded_to_s)
+    CROSS JOIN (
+        VALUES (60), (30), (10), (5), (1), (0.5), (0.1), (0.05), (0.01), (0.001), (1e-4), (1e-5), (1e-6)
+    ) AS steps(rounded_to_s)
     WHERE whole_run_s > 0
     GROUP BY session_id, rounded_to_s
     HAVING max(abs(whole_run_s / rounded_to_s - round(whole_run_s / rounded_to_s))) < 1e-5

@@ -155,8 +155,8 @@ judged AS MATERIALIZED (
     FROM with_falls
     LEFT JOIN different_trainings USING (session_id, case_name, nodes, ranks_per_node, threads)
 ),
--- From nine rounds on, an odd run no longer reaches the interval of their median. So with fewer than six rounds, what is
--- told of further ones goes by the rounds without it.
+-- From nine rounds on, an odd run no longer reaches the interval of their median. So with fewer than six rounds, advice
+-- on further ones goes by the rounds without it.
 odd_rounds AS (
     SELECT session_id, point_id, list(round) AS odd FROM odd_runs GROUP BY session_id, point_id
 ),

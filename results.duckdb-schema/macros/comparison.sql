@@ -23,10 +23,10 @@ FROM compare_sides(
 -- instead; this macro does their arithmetic. Cases match by name, workload, scaling, strategy and axis; two cases given
 -- by name match by workload and axis; all need the same unit of throughput. If both sides name the same case, the rows
 -- of the other cases are not returned, but count in Holm's correction. Unit: the session if both sides have two or more
--- with an ok repeat, and one three, else the repeat. Interval: two-sided 95 %: of the differences of ln(throughput) within rounds (of
--- two cases of a session) or sessions (of two cases of several) by `median_interval`, or Welch's t on the difference of
--- means where the sides have fewer than three such blocks in common, null unless each has two units and one has three;
--- `blocks` is then null (`log_ratio`). Rounded times of a file widen it.
+-- with an ok repeat, and one three, else the repeat. Interval: two-sided 95 % (`log_ratio`): of the differences of
+-- ln(throughput) within rounds (of two cases of a session) or sessions (of two cases of several), or Welch's t on the
+-- difference of means where the sides have fewer than three such blocks in common, null unless each has two units and
+-- one has three; `blocks` is then null. Rounded times of a file widen it.
 CREATE OR REPLACE MACRO compare_sides(
     baseline_session, only_baseline_case, candidate_session, only_candidate_case, margin := 0.02, max_regression := 0.05
 ) AS TABLE
@@ -65,7 +65,8 @@ paired AS (
         len(baselines.repeat_logs) AS baseline_repeats,
         len(candidates.repeat_logs) AS candidate_repeats,
         CASE
-            WHEN least(baseline_sessions, candidate_sessions) > 1 AND greatest(baseline_sessions, candidate_sessions) > 2
+            WHEN least(baseline_sessions, candidate_sessions) > 1
+                AND greatest(baseline_sessions, candidate_sessions) > 2
             THEN 'session'
             ELSE 'repeat'
         END AS unit,

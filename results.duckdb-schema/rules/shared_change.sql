@@ -1,7 +1,7 @@
 -- title: Cases became slower together
 -- severity: warning
--- meaning: All cases, or most of them, lost the same share of their speed since earlier sessions. One cause that they share is more likely
---   than one in each: the machine if code and software are the same, else what changed.
+-- meaning: All cases, or most of them, lost the same share of their speed since earlier sessions. One cause that they
+--   share is more likely than one in each: the machine if code and software are the same, else what changed.
 --
 -- Fires at every row of `shared_changes` that is slower. It is one finding of the session.
 -- If the machine was busy with other work in this session or the last one before the change, the finding is likely.

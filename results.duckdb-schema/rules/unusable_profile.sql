@@ -21,6 +21,8 @@ SELECT
         WHEN contains(problem, 'recorded no kernels') THEN
             'Stop other programs that profile the GPUs (Nsight, dcgm with profiling metrics), update the driver, and '
             || 'measure again.'
+        WHEN contains(problem, 'ended before its profiled') THEN
+            'Let the script train for more steps, or ask for fewer with --steps.'
         WHEN contains(problem, 'a profiler of the script') THEN
             'Turn off the profiler in the script, and measure again.'
         ELSE

@@ -42,7 +42,7 @@ IMPORT = ("import", "t.csv", "--suite", "x", "--session", "s")
         ((*IMPORT,), {"BENCH_RESULTS": ODD}, False),
         ((*IMPORT, "--results", "plain"), {"TMPDIR": ODD}, False),
         (("import", "../t.csv", "--suite", "x"), {}, True),
-        (("import", f"{ODD}.csv", "--suite", "x"), {}, False),
+        ((*IMPORT, "--title", ODD), {}, False),
         (("suite", "smoke", "--quick", "--results", ODD), {}, False),
         (("suite", f"./{ODD}.yaml", "--dry-run"), {}, False),
         (("run", "--world", "1", "--results", "../plain", "--", "true"), {}, True),

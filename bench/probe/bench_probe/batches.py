@@ -16,6 +16,13 @@ def local(tensor):
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
+def is_unreal(value):
+    """Whether the first tensor has no elements, on the meta device or of FakeTensorMode: then nothing is trained."""
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return isinstance(value, torch.Tensor) and (value.is_meta or type(value).__name__ == "FakeTensor")
+
+
 def has_gradient(result):
     results = result if isinstance(result, (list, tuple)) else (result,)
     return any(isinstance(one, torch.Tensor) and one.requires_grad for one in results)

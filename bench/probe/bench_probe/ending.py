@@ -15,6 +15,7 @@ from bench_probe import events, torch_private
 from bench_probe.profiled import Profile
 from bench_probe.selfcheck import SelfCheck
 
+_TOO_SHORT = "the script ended before its profiled steps: let it train for more steps"
 _LEAVE_S = 10.0
 """Time for a script to end after its last step: to close its files and its process group."""
 
@@ -65,16 +66,21 @@ class Ending:
         recorder = self._recorder
         recorder.rows.store_all()
         recorder.is_done, recorder.is_listening = True, False
-        optimizers, roots = recorder.closing.optimizers, recorder.models.roots
-        trained = {id(each): each for o in optimizers for g in o.param_groups for each in g["params"]}
-        parameters = {id(each): each for root in roots for each in root.parameters()} or trained
-        self._trained_elements = sum(each.numel() for each in trained.values())
-        self._write(parameters=sum(each.numel() for each in parameters.values()))
+        self._write(parameters=self._parameters(), is_ended_by_us=True)
         threading.Thread(target=_leave_late, daemon=True).start()
         raise SystemExit(0)
 
+    def _parameters(self):
+        """Elements of the models; notes those of the optimizers, too."""
+        optimizers, roots = self._recorder.closing.optimizers, self._recorder.models.roots
+        trained = {id(each): each for o in optimizers for g in o.param_groups for each in g["params"]}
+        parameters = {id(each): each for root in roots for each in root.parameters()} or trained
+        self._trained_elements = sum(each.numel() for each in trained.values())
+        return sum(each.numel() for each in parameters.values())
+
     def leave(self):
-        """At the end of the process: say how far it came, if it did not come to the end."""
+        """At the end of the process: say how far it came, if it did not come to the end. All measured steps are enough
+        for a run without a profile, if the script ends without an error."""
         recorder = self._recorder
         if recorder.is_copy or recorder.is_done:
             return
@@ -87,7 +93,10 @@ class Ending:
                 recorder.rows.store_passed()
         if self._profile is not None:
             self._profile.abandon()
-        self._write()
+        has_all = recorder.rows is not None and recorder.counting.taken >= recorder.counting.last
+        if has_all and self._profile is not None:
+            self._profile.problem = self._profile.problem or _TOO_SHORT
+        self._write(**({"parameters": self._parameters()} if has_all else {}))
 
     def note_other_process(self):
         """Another process of the rank takes steps, too."""
@@ -118,6 +127,7 @@ class Ending:
                 "groups": profile.groups if profile else {},
                 "world_size": events.world_size(),
                 "profile_problem": profile.problem if profile else None,
+                "errors": recorder.errors,
                 "torch": torch.__version__,
             },
             "selfcheck": self._check_rows,

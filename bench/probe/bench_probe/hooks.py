@@ -9,7 +9,7 @@ import threading
 
 import torch
 from bench_probe import losses, torch_private
-from bench_probe.batches import count, digest, has_gradient
+from bench_probe.batches import count, digest, has_gradient, is_unreal
 from bench_probe.imports import after_import
 from bench_probe.spans import Source, Span
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
@@ -28,9 +28,11 @@ _SAVING = {
 def install(recorder):
     import torch.utils.data.dataloader as loaders
 
+    recorder.before_step = recorder.guarded("step", recorder.before_optimizer)
+    recorder.after_step = recorder.guarded("step", recorder.after_optimizer)
     recorder.of_optimizers = (
-        register_optimizer_step_pre_hook(recorder.before_optimizer),
-        register_optimizer_step_post_hook(recorder.after_optimizer),
+        register_optimizer_step_pre_hook(recorder.before_step),
+        register_optimizer_step_post_hook(recorder.after_step),
     )
     torch.autograd.backward = _around_backward(recorder, torch.autograd.backward)
     torch.save = _left_out(recorder, torch.save)
@@ -55,20 +57,33 @@ def install(recorder):
                 losses.around_scale(recorder, scaler.scale),
                 _or_skipped(recorder, scaler.step),
             )
-    atexit.register(recorder.ending.leave)
+    atexit.register(recorder.guarded("ending", recorder.ending.leave))
     os.register_at_fork(after_in_child=recorder.fall_silent)
 
 
 def _around_backward(recorder, backward):
-    @functools.wraps(backward)
-    def call(tensors, *arguments, **options):
+    def begin():
         if recorder.thread is None:
             recorder.thread = threading.get_ident()
         if not recorder.in_backward and recorder.is_mine():
+            recorder.go_on()
             recorder.seen.add("backward")
-            losses.note_all(recorder, tensors)
             if recorder.counting.source is not None:
                 recorder.counting.source.is_trained_on = recorder.counting.is_source_known = True
+            return True
+        return False
+
+    begins = recorder.guarded("backward", begin)
+    note = recorder.guarded("loss", losses.note_all)
+    close = recorder.guarded("step", recorder.close)
+
+    @functools.wraps(backward)
+    def call(tensors, *arguments, **options):
+        if is_unreal(tensors):
+            return backward(tensors, *arguments, **options)
+        recorder.has_backward = True
+        if begins():
+            note(recorder, tensors)
         outer, recorder.in_backward = recorder.in_backward, True
         try:
             with Span(recorder, "backward"):
@@ -77,7 +92,7 @@ def _around_backward(recorder, backward):
             recorder.in_backward = outer
         if recorder.close_after_backward and not outer:
             recorder.close_after_backward = False
-            recorder.close()
+            close()
         return result
 
     return call
@@ -86,13 +101,23 @@ def _around_backward(recorder, backward):
 def _around_start(recorder, start):
     """The start of a DataLoader's workers belongs to its batches."""
 
+    def begin():
+        if not recorder.is_mine() or recorder.depth:
+            return None
+        recorder.go_on()
+        return recorder.device.mark()
+
+    def started(iterator, begin):
+        recorder.step.loads.append((_source_of(iterator), begin, recorder.device.mark(), None, None))
+
+    begins, ends = recorder.guarded("data", begin), recorder.guarded("data", started)
+
     @functools.wraps(start)
     def call(loader):
-        if not recorder.is_mine() or recorder.depth:
-            return start(loader)
-        begin = recorder.device.mark()
+        begin = begins()
         iterator = start(loader)
-        recorder.step.loads.append((_source_of(iterator), begin, recorder.device.mark(), None, None))
+        if begin is not None:
+            ends(iterator, begin)
         return iterator
 
     return call
@@ -105,41 +130,60 @@ def _source_of(iterator):
 
 
 def _around_load(recorder, load):
+    def begin():
+        if not recorder.is_mine() or recorder.depth:
+            return None
+        recorder.go_on()
+        return recorder.device.mark()
+
+    def loaded(iterator, begin, batch):
+        source = _source_of(iterator)
+        if not recorder.is_mine():  # meanwhile another thread has begun to train
+            return
+        if batch is None:  # none is left
+            recorder.step.loads.append((source, begin, recorder.device.mark(), 0, 0))
+            return
+        examples, tokens = count(batch)
+        recorder.counting.source = source
+        recorder.step.loads.append((source, begin, recorder.device.mark(), examples, tokens))
+        if recorder.counting.wants_digest:
+            recorder.step.digest = digest(batch)
+
+    begins, ends = recorder.guarded("data", begin), recorder.guarded("data", loaded)
+
     @functools.wraps(load)
     def call(iterator):
-        if not recorder.is_mine() or recorder.depth:
+        begin = begins()
+        if begin is None:
             return load(iterator)
-        begin = recorder.device.mark()
         recorder.depth += 1
         batch = None
         try:
             batch = load(iterator)
         finally:
             recorder.depth -= 1
-            source = _source_of(iterator)
-            if batch is None and recorder.is_mine():  # no batch is left
-                recorder.step.loads.append((source, begin, recorder.device.mark(), 0, 0))
-        if not recorder.is_mine():  # meanwhile another thread has begun to train
-            return batch
-        examples, tokens = count(batch)
-        recorder.counting.source = source
-        recorder.step.loads.append((source, begin, recorder.device.mark(), examples, tokens))
-        if recorder.counting.wants_digest:
-            recorder.step.digest = digest(batch)
+            ends(iterator, begin, batch)
         return batch
 
     return call
 
 
 def _left_out(recorder, function):
+    begins = recorder.guarded(
+        "pauses", lambda: recorder.device.mark() if recorder.is_mine() and not recorder.depth else None
+    )
+    ends = recorder.guarded(
+        "pauses", lambda begin: recorder.step.outside.append((begin, recorder.device.mark()))
+    )
+
     @functools.wraps(function)
     def call(*arguments, **options):
-        begin = recorder.device.mark() if recorder.is_mine() and not recorder.depth else None
+        begin = begins()
         try:
             return function(*arguments, **options)
         finally:
             if begin is not None:
-                recorder.step.outside.append((begin, recorder.device.mark()))
+                ends(begin)
 
     return call
 
@@ -213,8 +257,8 @@ def _hide(recorder):
     for hook in recorder.of_optimizers:
         hook.remove()
     recorder.of_optimizers = None
-    register_optimizer_step_pre_hook(disable(recorder.before_optimizer))
-    register_optimizer_step_post_hook(disable(recorder.after_optimizer))
+    register_optimizer_step_pre_hook(disable(recorder.before_step))
+    register_optimizer_step_post_hook(disable(recorder.after_step))
     torch.autograd.backward = disable(torch.autograd.backward)
 
 
@@ -249,15 +293,20 @@ def _seen(recorder, compiled, function):
 def _or_skipped(recorder, step):
     """A step that GradScaler skips because of an overflow is a step, too."""
 
-    @functools.wraps(step)
-    def call(scaler, optimizer, *arguments, **options):
-        before = recorder.closed
-        result = step(scaler, optimizer, *arguments, **options)
-        if recorder.closed == before:
+    def skipped(optimizer, step_before):
+        if recorder.step is step_before:  # it has not ended
             recorder.closing.know(optimizer)
-            if recorder.closing.closes(optimizer):
+            if recorder.closing.closes(optimizer) and not recorder.continues():
                 recorder.counting.skipped += 1
                 recorder.close()
+
+    ends = recorder.guarded("step", skipped)
+
+    @functools.wraps(step)
+    def call(scaler, optimizer, *arguments, **options):
+        before = recorder.step
+        result = step(scaler, optimizer, *arguments, **options)
+        ends(optimizer, before)
         return result
 
     return call

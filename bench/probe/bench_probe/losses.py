@@ -6,6 +6,7 @@ import functools
 import math
 
 import torch
+from bench_probe import torch_private
 from bench_probe.batches import local
 
 
@@ -27,23 +28,33 @@ def note_all(recorder, tensors):
 def note(step, loss):
     """Note the value at once, or a copy on the GPU: a script may reduce the loss in place for its log."""
     if isinstance(loss, torch.Tensor):
-        loss = local(loss.detach())
-        loss = loss.clone() if loss.is_cuda else loss.item()
+        try:
+            loss = local(loss.detach())
+            loss = loss.clone() if loss.is_cuda else loss.item()
+        except (RuntimeError, TypeError, NotImplementedError):
+            if type(loss) is torch.Tensor and not torch_private.is_wrapped(loss):
+                raise
+            return  # a subclass that has no value, or one of functorch
     step.losses.append(loss)
 
 
 def around_scale(recorder, scale):
     """GradScaler multiplies the loss; remember what it was."""
 
-    @functools.wraps(scale)
-    def call(scaler, outputs):
-        scaled = scale(scaler, outputs)
+    def scaled_to(scaled, outputs):
         if recorder.is_listening and scaled is not outputs:
             recorder.step.is_scaled = True
             is_one = isinstance(scaled, torch.Tensor)
             for after, before in [(scaled, outputs)] if is_one else zip(scaled, outputs, strict=False):
                 if isinstance(after, torch.Tensor):
                     after._bench_unscaled = before.detach()
+
+    remember = recorder.guarded("loss", scaled_to)
+
+    @functools.wraps(scale)
+    def call(scaler, outputs):
+        scaled = scale(scaler, outputs)
+        remember(scaled, outputs)
         return scaled
 
     return call

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import weakref
 
 import torch
-from bench_probe.batches import count, digest
+from bench_probe.batches import count, digest, is_unreal, tensors_in
 from bench_probe.hooks import is_compiling
 from bench_probe.torch_private import modules_in
 
@@ -38,6 +39,10 @@ class Models:
         self._hooks = {}
         self.began = None
         self._before_call, self._after_call = _Before(self), _After(self)
+        self.begin, self.end = (
+            recorder.guarded("forward", self._begin),
+            recorder.guarded("forward", self._end),
+        )
         self.roots = []
 
     def were_all_called(self):
@@ -99,55 +104,76 @@ class Models:
                     if id(child) not in self._candidates and next(child.parameters(), None) is not None:
                         self._hook(child)
 
-
-class _Before(_Hook):
-    def __call__(self, module, arguments, options):
-        models = self._models
-        recorder = models.recorder
-        if is_compiling() or not recorder.is_mine():
+    def _begin(self, module, arguments, options):
+        """A call of a module with a hook begins."""
+        recorder = self.recorder
+        if not recorder.is_mine():
             return
-        models.depth += 1
-        if models.depth > 1:
+        self.depth += 1
+        if self.depth > 1:
             return
-        models.called.add(id(module))
+        recorder.go_on()
+        self.called.add(id(module))
         is_forward = recorder.may_be_forward()
         recorder.depth += 1
-        models.began = recorder.device.mark() if recorder.depth == 1 else None
+        is_real = not is_unreal(arguments)
+        self.began = recorder.device.mark() if recorder.depth == 1 and is_real else None
         # LBFGS passes over the same batch again
         if (
             is_forward
+            and is_real
             and torch.is_grad_enabled()
             and (recorder.optimizer_began is None or not recorder.step.passes_in_optimizer)
         ):
-            step = recorder.step
-            examples, tokens = count((arguments, options))
-            step.examples += examples
-            step.tokens += tokens
+            step, inputs = recorder.step, (arguments, options)
+            if self._is_new(step, inputs):
+                examples, tokens = count(inputs)
+                step.examples += examples
+                step.tokens += tokens
             if recorder.counting.wants_digest and not step.loads:
-                step.digest = digest((arguments, options))
+                step.digest = digest(inputs)
 
+    def _is_new(self, step, inputs):
+        """Whether no other module has seen the first tensor in this step: an actor and a critic see one batch. A tensor
+        that the script fills again is another batch."""
+        first = next(tensors_in(inputs), None)
+        if first is None:
+            return True
+        if any(seen() is first and version == first._version for seen, version in step.inputs):
+            return False
+        step.inputs.append((weakref.ref(first), first._version))
+        return True
 
-class _After(_Hook):
-    def __call__(self, *_call):
-        models = self._models
-        recorder = models.recorder
-        if is_compiling() or not recorder.is_mine() or models.depth == 0:
+    def _end(self):
+        recorder = self.recorder
+        if not recorder.is_mine() or self.depth == 0:
             return
-        models.depth -= 1
-        if models.depth:
+        self.depth -= 1
+        if self.depth:
             return
         recorder.depth -= 1
-        if models.began is None:
+        if self.began is None:
             return
         step, end = recorder.step, recorder.device.mark()
         if torch.is_grad_enabled():
             recorder.seen.add("forward")
             step.is_validating = False
-            step.spans.append(("forward", models.began, end))
+            step.spans.append(("forward", self.began, end))
         else:
-            begin = step.validations.pop()[0] if step.is_validating else models.began
+            begin = step.validations.pop()[0] if step.is_validating else self.began
             step.validations.append((begin, end))
             step.is_validating = True
-            recorder.counting.source = (
-                None  # of this batch, and not of the one on which a backward pass follows
-            )
+            # of this batch, and not of the one on which a backward pass follows
+            recorder.counting.source = None
+
+
+class _Before(_Hook):
+    def __call__(self, module, arguments, options):
+        if not is_compiling():
+            self._models.begin(module, arguments, options)
+
+
+class _After(_Hook):
+    def __call__(self, *_call):
+        if not is_compiling():
+            self._models.end()

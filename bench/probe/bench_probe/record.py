@@ -22,7 +22,9 @@ import os
 import signal
 import sys
 import threading
+import traceback
 
+import torch
 from bench_probe.closing import Closing
 from bench_probe.counting import Counting
 from bench_probe.devices import Cpu
@@ -32,6 +34,7 @@ from bench_probe.models import Models
 from bench_probe.rows import rows_of
 from bench_probe.spans import Span, Step
 
+_NOT_OURS = (MemoryError, torch.cuda.OutOfMemoryError)
 RECORDER = None
 """This process's Recorder; null before torch is imported, and in a process that is not recorded."""
 
@@ -62,6 +65,8 @@ class Recorder:
         """The phases that the hooks have seen in this script, and those that it marks with bench_probe.phase."""
         self.models, self.closing, self.counting = Models(self), Closing(self), Counting(self)
         self.ending = Ending(self)
+        self.errors = {}
+        """By figure that is turned off: the traceback of the probe's own error."""
         self.closed = 0
         """Steps that have ended, of every kind."""
         self.is_listening = True
@@ -74,6 +79,10 @@ class Recorder:
         self.depth, self.open = 0, None
         """Number of spans inside of each other, and the outermost one, if it is a Span."""
         self.in_backward = self.close_after_backward = False
+        self.has_backward = False
+        """Whether a backward pass has begun since the last step ended."""
+        self.ends_in_parts = self.owes_ending = False
+        """Whether steps end with several calls of `step`; whether one of the last has ended, perhaps not with all."""
         self.stepping = self.optimizer_began = None
         """The optimizer whose `step` runs, and where it began. An optimizer that it calls is a part of it."""
 
@@ -81,6 +90,27 @@ class Recorder:
         """Whether a call belongs to the training that is recorded."""
         is_on = self.is_listening and not self.is_capturing
         return is_on and (self.thread is None or self.thread == threading.get_ident())
+
+    def guarded(self, figure, own):
+        """`own`, a part of a hook, as a function that never raises into the script: an error of ours turns the figure
+        off. The end of the script, and memory that runs out, pass."""
+
+        def call(*arguments):
+            if figure in self.errors:
+                return None
+            try:
+                return own(*arguments)
+            except _NOT_OURS:
+                raise
+            except Exception:
+                self.turn_off(figure)
+                return None
+
+        return call
+
+    def turn_off(self, figure):
+        """In the handler of an error: remember it, and record this figure no longer."""
+        self.errors[figure] = traceback.format_exc()
 
     def fall_silent(self):
         """In a fork of the process: a worker of a DataLoader must not use the device."""
@@ -116,10 +146,37 @@ class Recorder:
             self.seen.add("optimizer")
         if not self.closing.closes(optimizer):
             self.closing.follow(optimizer)
+        elif self.continues():
+            self.extend()
         elif self.in_backward:
             self.close_after_backward = True
         else:
             self.close()
+
+    def continues(self):
+        """Whether the `step` that returns belongs to the step that has just ended, as those of DeepSpeed's parameter
+        groups do: it follows no backward pass, in a script that has them."""
+        return (
+            self.closed > 0
+            and not self.has_backward
+            and "backward" in self.seen
+            and not self.closing.has_news
+        )
+
+    def extend(self):
+        """The step that has ended ends here."""
+        self.ends_in_parts = True
+        part, part.end = self.step, self.device.mark()
+        if self.rows is not None and self.ending.check is None:
+            self.rows.extend(part)
+        self.step = Step(part.end)
+
+    def go_on(self):
+        """A training call begins: what waits for the end of a step that ends in parts comes now, before it."""
+        if self.owes_ending:
+            self.owes_ending = False
+            self.ending.go_on()
+            self.step = Step(self.device.mark())
 
     def span(self, phase):
         """For bench_probe.phase."""
@@ -138,6 +195,7 @@ class Recorder:
         step = self.step
         step.end = self.device.mark()
         self.closed += 1
+        self.has_backward = False
         if self.open is not None:  # the part of the span that follows belongs to the next step
             step.spans.append((self.open.phase, self.open.begin, step.end))
         is_settled = self.rows is not None and not self.closing.has_news
@@ -148,7 +206,10 @@ class Recorder:
         else:
             self._settle(step)
         if self.ending.has_begun():
-            self.ending.go_on()
+            if self.ends_in_parts:
+                self.owes_ending = True
+            else:
+                self.ending.go_on()
             is_settled = False
         self.step = Step(step.end if is_settled else self.device.mark())
         # a forward pass that raised has not been left

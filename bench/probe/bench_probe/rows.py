@@ -28,7 +28,7 @@ def rows_of(recorder):
     except FileExistsError:
         recorder.ending.note_other_process()
         recorder.is_done, recorder.is_listening = True, False
-        raise RuntimeError(
+        raise SystemExit(
             f"bench: another process of rank {job['rank']} takes steps, too: bench starts the ranks, so the script "
             "must not start processes that train"
         ) from None
@@ -75,6 +75,27 @@ class Rows:
         else:
             self._waiting.append(step)
             self.store_passed()
+
+    def extend(self, part):
+        """The step that was added last goes on to the end of `part`."""
+        if self._waiting:
+            last = self._waiting[-1]
+            last.end = part.end
+            last.spans += part.spans
+            last.outside += part.outside
+            return
+        if self.file.rows == 0:
+            return
+        elapsed_ns = self._device.elapsed_ns
+        outside_ns = covered_ns(part.outside, part.start, elapsed_ns) if part.outside else 0
+        phases = dict.fromkeys(PHASES, 0)
+        for phase, begin, end in part.spans:
+            phases[phase] += elapsed_ns(end, begin)
+        self._origin_ns += elapsed_ns(part.end, self._origin)
+        self._origin = part.end
+        self.file.extend(
+            max(0, elapsed_ns(part.end, part.start) - outside_ns), [phases[phase] for phase in PHASES]
+        )
 
     def store_all(self):
         """Wait for the device, and store every row."""

@@ -43,6 +43,8 @@ class Step:
         """Each batch of a DataLoader: its Source, begin, end, examples, tokens. Examples and tokens are
         null for the start of the iterator."""
         self.losses = []
+        self.inputs = []
+        """The first tensor of each forward pass with gradients, as a weak reference with its version."""
 
 
 class Source:
@@ -63,19 +65,30 @@ class Span:
         self.is_mine, self.begin = recorder.is_mine(), None
 
     def __enter__(self):
-        if self.is_mine:
-            recorder = self.recorder
-            recorder.depth += 1
-            if recorder.depth == 1:
-                recorder.open, self.begin = self, recorder.device.mark()
+        if self.is_mine and self.phase not in self.recorder.errors:
+            try:
+                self._enter(self.recorder)
+            except Exception:
+                self.recorder.turn_off(self.phase)
 
     def __exit__(self, *_raised):
-        if self.is_mine:
-            recorder = self.recorder
-            recorder.depth = max(0, recorder.depth - 1)
-            if recorder.open is self:
-                recorder.open = None
-                recorder.step.spans.append((self.phase, self.begin, recorder.device.mark()))
+        if self.is_mine and self.phase not in self.recorder.errors:
+            try:
+                self._exit(self.recorder)
+            except Exception:
+                self.recorder.turn_off(self.phase)
+
+    def _enter(self, recorder):
+        recorder.go_on()
+        recorder.depth += 1
+        if recorder.depth == 1:
+            recorder.open, self.begin = self, recorder.device.mark()
+
+    def _exit(self, recorder):
+        recorder.depth = max(0, recorder.depth - 1)
+        if recorder.open is self:
+            recorder.open = None
+            recorder.step.spans.append((self.phase, self.begin, recorder.device.mark()))
 
 
 def covered_ns(spans, origin, elapsed_ns):

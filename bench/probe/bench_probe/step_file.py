@@ -110,6 +110,14 @@ class StepFile:
         self.rows += 1
         ints[H_ROWS] = self.rows
 
+    def extend(self, step_ns: int, phases_ns: list[int]) -> None:
+        """Add times to the last row: of the step, and of the phases in the order of `FIELDS`; unknown ones stay so."""
+        at, ints = self._at - ROW_WORDS, self._ints
+        ints[at + 1] += step_ns
+        for place, phase_ns in enumerate(phases_ns, start=at + 2):
+            if phase_ns:
+                ints[place] = max(0, ints[place]) + phase_ns
+
     def restart(self) -> None:
         """Forget all rows."""
         for row in range(self.rows):

@@ -34,6 +34,9 @@ NAMES = {
     "get_sequence_number": Name(
         "torch.distributed:ProcessGroup._get_sequence_number_for_group", "collectives that a group has begun"
     ),
+    "is_wrapped": Name(
+        "torch._C._functorch:is_functorch_wrapped_tensor", "a tensor within vmap or grad, which has no value"
+    ),
     "profiler_enabled": Name("torch._C:_autograd._profiler_enabled", "whether the script profiles itself"),
     "world": Name("torch.distributed.distributed_c10d:_world", "all process groups with their ranks"),
 }

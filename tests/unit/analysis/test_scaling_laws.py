@@ -43,7 +43,7 @@ def test_a_case_with_a_serial_part_has_its_fraction_and_its_limit(ask):
     assert (row["growth"], row["peak_workers"]) == (None, None)
     assert abs(row["left_out_error"]) < 0.01
     assert weights(row) == "saturating 58 %, log 21 %, pairs 21 %"
-    assert sentence(row).startswith("4.0 % [")
+    assert sentence(row).startswith("By its best form (saturating, 58 %): 4.0 % [")
     assert sentence(row).endswith("] of a step on 1 rank is serial.")
 
 

@@ -316,3 +316,10 @@ def test_the_advice_for_an_unusable_profile_fits_its_problem(of_planted, finding
     assert {name for name, text in advice.items() if "Nsight" in text} == {"no_kernels"}
     assert {name for name, text in advice.items() if "in the script" in text} == {"own_profiler"}
     assert "error of torch's profiler" in advice["error"]
+    assert "more steps" in advice["short"]
+
+
+@pytest.mark.parametrize("finding", ["probe_error"])
+def test_an_error_of_the_recorder_is_told_with_its_last_line(of_planted, finding):
+    (row,) = found_in(of_planted, finding, "fires")
+    assert row["evidence"] == "no figures of loss in command.1x1.r0: RuntimeError: no value"

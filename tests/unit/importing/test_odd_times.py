@@ -67,7 +67,7 @@ def test_times_of_less_than_two_units_ask_for_digits_and_not_for_rounds(measured
     said = shown(results, "findings", "odd")
     assert "more digits" in said
     assert "more rounds do not help" in said
-    assert "A run unlike the others" not in said  # 1 s and 2 s may be nearly the same
+    assert "unlike the others" not in said  # 1 s and 2 s may be nearly the same
     assert "rounded, those of ddp 1x8" in shown(results, "summary", "odd")
 
 

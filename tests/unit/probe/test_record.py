@@ -893,3 +893,229 @@ def test_a_fork_that_trains_is_seen(run: Run, tmp_path: Path) -> None:
     """)
     assert found.code == 0, found.log
     assert (tmp_path / "processes.rank0").exists()
+
+
+PLAIN = """
+    for batch, target in DataLoader(data, batch_size=8):
+        loss = nn.functional.cross_entropy(net(batch), target)
+        optimizer.zero_grad()
+        loss.backward()
+        show(loss)
+        optimizer.step()
+"""
+HOOKS = {
+    "losses.note": "loss",
+    "hooks.count": "data",
+    "models.count": "forward",
+    "counting.Counting.count": "step",
+    "rows.Rows.add": "step",
+    "closing.Closing.closes": "step",
+    "models.Models._begin": "forward",
+    "models.Models._end": "forward",
+    "spans.Span._enter": "backward",
+    "spans.Span._exit": "backward",
+    "hooks._source_of": "data",
+    "record.Recorder.before_optimizer": "step",
+    "record.Recorder.after_optimizer": "step",
+    "ending.Ending.go_on": "step",
+}
+"""By a part of the probe that raises: the figure that it turns off."""
+
+
+@pytest.fixture(scope="module")
+def of_plain() -> list[float]:
+    """The losses of the plain loop without the probe."""
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + dedent(PLAIN)],
+        check=True, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    return [float(line.split()[1]) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("place", HOOKS)
+def test_an_error_of_the_probe_is_never_the_scripts(run: Run, of_plain: list[float], place: str) -> None:
+    """The script ends as without the probe, and with the same output, but for where the probe would have ended it."""
+    module, *inside, name = place.split(".")
+    found = run(f"""
+        import bench_probe.record
+        from bench_probe import closing, counting, ending, hooks, losses, models, record, rows, spans
+        def broken(*_arguments, **_options):
+            raise ZeroDivisionError("planted")
+        place = {".".join([module, *inside])}
+        setattr(place, {name!r}, broken)
+        recorder = bench_probe.record.RECORDER
+        for figure, own in (("begin", "_begin"), ("end", "_end")):
+            setattr(recorder.models, figure, recorder.guarded("forward", getattr(recorder.models, own)))
+        recorder.before_step = recorder.guarded("step", recorder.before_optimizer)
+        recorder.after_step = recorder.guarded("step", recorder.after_optimizer)
+        hooks._hide(recorder)
+        {PLAIN.replace(chr(10), chr(10) + 4 * " ")}
+        print("ended")
+    """)
+    assert found.code == 0, found.log
+    assert "Traceback" not in found.log
+    losses = [float(line.split()[1]) for line in found.log.splitlines() if line.startswith("LOSS")]
+    whole = HOOKS[place] == "step"
+    assert ("ended" in found.log.splitlines()) == whole
+    assert len(losses) == (100 if whole else 1 + ASKED)
+    assert losses == of_plain[: len(losses)]
+    assert "ZeroDivisionError: planted" in found.facts["errors"][HOOKS[place]]
+    assert set(found.facts["errors"]) == {HOOKS[place]}
+
+
+def test_out_of_memory_and_an_exit_pass_through_the_hooks(run: Run) -> None:
+    for error in ("MemoryError()", "SystemExit(3)", "KeyboardInterrupt()"):
+        found = run(f"""
+            import bench_probe.record
+            from bench_probe import losses
+            def ends(*_arguments):
+                raise {error}
+            losses.note = ends
+            {PLAIN.replace(chr(10), chr(10) + 8 * " ")}
+        """)
+        assert found.code == (3 if "3" in error else 1), error
+        (found.scratch / "outcome.rank0.json").unlink(missing_ok=True)
+
+
+UNREAL = {
+    "meta": """
+        with torch.device("meta"):
+            nn.Linear(4, 4)(torch.randn(8, 4)).square().mean().backward()
+    """,
+    "fake": """
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        with FakeTensorMode():
+            nn.Linear(4, 4)(torch.randn(8, 4)).square().mean().backward()
+    """,
+    "functorch": """
+        torch.func.vmap(torch.func.grad(lambda x: net(x).square().mean()))(torch.randn(8, 4))
+    """,
+    "export": """
+        torch.export.export(nn.Sequential(nn.Linear(4, 4)), (torch.randn(8, 4),))
+    """,
+}
+
+
+@pytest.mark.parametrize("kind", UNREAL)
+def test_passes_that_train_nothing_are_not_recorded(run: Run, kind: str) -> None:
+    """They come before training, and between two steps of it."""
+    found = run(f"""
+        def odd():
+            {UNREAL[kind].strip().replace(chr(10), chr(10) + 4 * " ")}
+        odd()
+        for number, (batch, target) in enumerate(DataLoader(data, batch_size=8)):
+            loss = nn.functional.cross_entropy(net(batch), target)
+            optimizer.zero_grad()
+            loss.backward()
+            show(loss)
+            optimizer.step()
+            if number == 4:
+                odd()
+    """)
+    assert found.code == 0, found.log
+    assert found.column("loss") == found.shown
+    assert found.facts["errors"] == {}
+    assert found.facts["counts"]["examples"] == 8 * MEASURED_STEPS
+
+
+def test_a_loss_of_a_subclass_that_refuses_is_unknown(run: Run) -> None:
+    found = run("""
+        class Refuses(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, function, types, arguments=(), options=None):
+                if function is torch.Tensor.item:
+                    raise RuntimeError("this has no value")
+                return super().__torch_function__(function, types, arguments, options or {})
+        for batch, target in DataLoader(data, batch_size=8):
+            loss = nn.functional.cross_entropy(net(batch), target).as_subclass(Refuses)
+            optimizer.zero_grad()
+            torch.autograd.backward(loss)
+            optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    assert found.facts["errors"] == {}
+    assert set(found.column("loss")) == {UNKNOWN_LOSS}
+
+
+GROUPS = """
+    optimizer = torch.optim.AdamW([{{"params": [p for p in net.parameters() if p.dim() > 1]}},
+                                   {{"params": [p for p in net.parameters() if p.dim() < 2], "weight_decay": 0.0}}])
+    for number, (batch, target) in enumerate(DataLoader(data, batch_size=8)):
+        loss = nn.functional.cross_entropy(net(batch), target)
+        loss.backward()
+        show(loss)
+        groups = optimizer.param_groups
+        for group in groups[: {most}]:
+            optimizer.param_groups = [group]
+            optimizer.step()
+            import time
+            time.sleep(0.01)
+            optimizer.param_groups = groups
+        optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize("most", ["2", "1 + number % 2", "1 if number < 6 else 2"])
+def test_a_step_for_each_group_of_parameters_is_one_step(run: Run, most: str) -> None:
+    """As DeepSpeed's ZeRO takes them: the step ends with the last of them, and the last one asked for is whole."""
+    found = run(GROUPS.format(most=most))
+    assert found.code == 0, found.log
+    assert len(found.column("loss")) == ASKED
+    assert found.column("loss") == found.shown
+    assert found.facts["counts"] == {"examples": 8 * 5, "tokens": 0, "steps": 5, "skipped": 0}
+    if most == "2":
+        assert min(found.column("optimizer_ns")) > 0
+        assert min(found.column("step_ns")[1:8]) > 20e6
+
+
+def test_without_backward_passes_each_call_of_step_is_a_step(run: Run) -> None:
+    found = run("""
+        for batch, target in DataLoader(data, batch_size=8):
+            loss = nn.functional.cross_entropy(net(batch), target)
+            for parameter, gradient in zip(net.parameters(), torch.autograd.grad(loss, [*net.parameters()])):
+                parameter.grad = gradient
+            optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    assert len(found.column("step_ns")) == ASKED
+
+
+@pytest.mark.parametrize(("count", "ok"), [(9, True), (8, False), (10, True)])
+def test_a_script_that_ends_after_its_measured_steps_has_them_all(run: Run, count: int, ok: bool) -> None:
+    """Of 3 and 5 steps, after the first one, which is not recorded."""
+    found = run(f"""
+        for number, (batch, target) in zip(range({count}), DataLoader(data, batch_size=8)):
+            nn.functional.cross_entropy(net(batch), target).backward()
+            optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    assert ("parameters" in found.said) == ok
+    assert "is_ended_by_us" not in found.said
+    problem = found.facts["profile_problem"]
+    assert problem is None if not ok else "ended before its profiled steps" in problem
+
+
+def test_two_modules_that_see_one_batch_count_it_once(run: Run) -> None:
+    found = run("""
+        critic = nn.Linear(4, 1)
+        both = torch.optim.SGD([*net.parameters(), *critic.parameters()], lr=0.1)
+        for step in range(100):
+            for part in range(2):
+                batch = torch.randn(8, 4)
+                (net(batch).square().mean() + critic(batch).square().mean()).backward()
+            both.step()
+    """)
+    assert found.code == 0, found.log
+    assert found.facts["batch"] == 16
+
+
+def test_a_tensor_that_is_filled_again_is_another_batch(run: Run) -> None:
+    found = run("""
+        batch = torch.empty(8, 4)
+        for step in range(100):
+            for part in range(3):
+                net(batch.copy_(torch.randn(8, 4))).square().mean().backward()
+            optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    assert found.facts["batch"] == 24

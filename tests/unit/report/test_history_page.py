@@ -270,7 +270,7 @@ def test_single_repeats_change_nothing_for_certain(headlines):
     first, _, open_ones, _ = headlines
     assert first == "No change beyond 2 % is certain since session 1."
     assert open_ones.startswith(
-        "Undecided: whether a 1x1 (0.500×) changed by more than 2 %. Single repeats have no interval"
+        "Undecided: whether a 1x1 (0.500×) changed by more than 2 %. None has an interval"
     )
 
 

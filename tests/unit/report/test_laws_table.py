@@ -52,13 +52,20 @@ def test_forms_are_listed_by_weight_without_those_below_one_percent():
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"best_form": "saturating", **NO_GROWTH}, "4.0 % [3.6, 4.4] of a step on 1 rank is serial."),
         (
-            {"best_form": "log", **NOT_SERIAL},
+            {"best_form": "saturating", "saturating_weight": 0.9, **NO_GROWTH},
+            "4.0 % [3.6, 4.4] of a step on 1 rank is serial.",
+        ),
+        (
+            {"best_form": "saturating", "saturating_weight": 0.44, **NO_GROWTH},
+            "By its best form (saturating, 44 %): 4.0 % [3.6, 4.4] of a step on 1 rank is serial.",
+        ),
+        (
+            {"best_form": "log", "log_weight": 0.95, **NOT_SERIAL},
             "Each doubling of ranks adds 0.20 % [0.10, 0.30] of a step on 1 rank.",
         ),
         (
-            {"best_form": "saturating", **NOT_SERIAL},
+            {"best_form": "saturating", "saturating_weight": 0.95, **NOT_SERIAL},
             "Any number of ranks adds at most 0.20 % [0.10, 0.30] of a step on 1 rank.",
         ),
         (

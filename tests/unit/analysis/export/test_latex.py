@@ -41,7 +41,7 @@ def test_a_table_has_the_figures_of_the_summary_and_notes_about_them(export):
     written = export(ORDINARY, "--format", "latex").stdout
     assert r"\texttt{ddp} & 8 & 1,120 & 6.34 & 79.3 \% [79.0" in written
     assert r"& good; 1 oom \\" in written
-    assert r"speedup and efficiency those of the median round. Intervals are 95 \% over repeats." in written
+    assert r"speedup and efficiency those of the mean round. Intervals are 95 \% over repeats." in written
     for part in (
         r"\toprule",
         r"\midrule",

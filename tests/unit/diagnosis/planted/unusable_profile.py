@@ -8,6 +8,7 @@ from tests.factory import Case, make_session
 PROBLEMS = {
     "no_kernels": problem_of("cuda", ()),
     "own_profiler": "a profiler of the script is running: turn it off in the script",
+    "short": "the script ended before its profiled steps: let it train for more steps",
     "error": "RuntimeError: Can't disable Kineto profiler when it's not running",
 }
 """By the name of a case."""
