@@ -2,9 +2,10 @@
 
 Each pair is two processes in random order, one with the probe and one without. Both take the same steps on one thread;
 the time of a process is the median of its steps. Prints the quotient of the two times with its 95 % interval over the
-pairs (Student's t on logarithms), and the difference of a step.
+pairs (Student's t on logarithms), and the difference of a step with its own interval. With `--against`, the other
+process has another probe: the folder `bench/probe` of an older checkout.
 
-    python benchmarks/probe.py [--pairs 12] [--size short|longer]... [--steps N]
+    python benchmarks/probe.py [--pairs 12] [--size short|longer]... [--steps N] [--against FOLDER]
 """
 
 from __future__ import annotations
@@ -50,19 +51,19 @@ _SIZES = {"short": (2, 4_000), "longer": (100, 500)}
 """Hidden layers of the model, and steps. Small layers: the time of large products differs more between processes."""
 
 
-def step_us(script: Path, size: tuple[int, int], with_probe: bool) -> float:
-    """The median step, in microseconds."""
+def step_us(script: Path, size: tuple[int, int], probe: Path | None) -> float:
+    """The median step in microseconds, with the probe of that folder; null: without one."""
     environment = {name: value for name, value in os.environ.items() if name != "BENCH_PROBE"}
     with tempfile.TemporaryDirectory() as scratch:
-        if with_probe:
+        if probe is not None:
             job = {
                 "scratch": scratch, "rank": 0, "identity": {}, "warmup": 5, "steps": 100_000, "profiled": 0,
                 "pairs": 0, "seed": 0, "trace": False, "step_optimizer": None, "examples_per_step": None,
             }  # fmt: skip
-            environment |= {"BENCH_PROBE": json.dumps(job), "PYTHONPATH": str(PROBE_FOLDER)}
+            environment |= {"BENCH_PROBE": json.dumps(job), "PYTHONPATH": str(probe)}
         command = [sys.executable, str(script), *map(str, size)]
         done = subprocess.run(command, env=environment, text=True, capture_output=True, check=True)
-        if with_probe and not list(Path(scratch).glob("outcome.*")):
+        if probe is not None and not list(Path(scratch).glob("outcome.*")):
             raise RuntimeError(f"the probe has recorded nothing: {done.stderr}")
     return float(done.stdout)
 
@@ -80,6 +81,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=12)
     parser.add_argument("--size", choices=_SIZES, action="append", help="of the steps [default: both]")
     parser.add_argument("--steps", type=int, help="of a process [default: 4,000 short ones, 500 longer ones]")
+    parser.add_argument("--against", type=Path, help="another probe, in place of none")
     asked = parser.parse_args()
     pairs = asked.pairs
     order = random.Random(0)
@@ -91,14 +93,17 @@ def main() -> None:
             size = layers, asked.steps or steps
             found = []
             for _ in range(pairs):
-                taken = {probe: step_us(script, size, probe) for probe in order.sample((True, False), 2)}
-                found.append((taken[True], taken[False]))
+                probes = order.sample((PROBE_FOLDER, asked.against), 2)
+                taken = {probe: step_us(script, size, probe) for probe in probes}
+                found.append((taken[PROBE_FOLDER], taken[asked.against]))
             rows = np.array(found)
             ratio, low, high = interval(rows[:, 0] / rows[:, 1])
+            more = rows[:, 0] - rows[:, 1]
+            half = stats.t.ppf(0.975, pairs - 1) * more.std(ddof=1) / pairs**0.5
             print(
-                f"{name} steps: {np.median(rows[:, 1]):,.0f} µs without the probe, "
-                f"{np.median(rows[:, 0] - rows[:, 1]):+.1f} µs with it (median of {pairs} pairs); "
-                f"quotient {ratio:.4f} [{low:.4f}, {high:.4f}]"
+                f"{name} steps: {np.median(rows[:, 1]):,.0f} µs with {asked.against or 'no probe'}, "
+                f"{more.mean():+.1f} µs [{more.mean() - half:+.1f}, {more.mean() + half:+.1f}] with the probe here (mean "
+                f"of {pairs} pairs); quotient {ratio:.4f} [{low:.4f}, {high:.4f}]"
             )
 
 

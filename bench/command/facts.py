@@ -52,7 +52,9 @@ def of_run(spec: RunSpec, commands: Commands) -> dict[str, Any]:
         if known and len(ranks) > 1 and not _pass_messages(ranks)
         else None,
         "ranks_train": _ranks_train(spec, ranks),
-        "recorded_by": json.dumps(_recorded_by(spec, next((one for one in ranks if one["errors"]), first))),
+        "recorded_by": json.dumps(
+            _recorded_by(spec, next((one for one in ranks if one.get("errors")), first))
+        ),
         "profile_problem": first_problem(ranks),
     }
 
@@ -142,6 +144,6 @@ def _recorded_by(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, str]:
         **_loader(**facts["loader"]),
         "examples": examples,
         "skipped_steps": str(facts["counts"]["skipped"]),
-        **_errors(facts["errors"]),
+        **_errors(facts.get("errors", {})),
         "torch": facts["torch"],
     }

@@ -9,7 +9,7 @@ import weakref
 import torch
 from bench_probe.batches import count, digest, is_unreal, tensors_in
 from bench_probe.hooks import is_compiling
-from bench_probe.torch_private import modules_in
+from bench_probe.torch_private import modules_in, version_of
 
 
 class _Hook:
@@ -139,9 +139,10 @@ class Models:
         first = next(tensors_in(inputs), None)
         if first is None:
             return True
-        if any(seen() is first and version == first._version for seen, version in step.inputs):
+        version = version_of(first)
+        if any(seen() is first and version == version_then for seen, version_then in step.inputs):
             return False
-        step.inputs.append((weakref.ref(first), first._version))
+        step.inputs.append((weakref.ref(first), version))
         return True
 
     def _end(self):

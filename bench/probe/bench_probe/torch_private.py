@@ -55,6 +55,11 @@ def workers_of(iterator: Any) -> tuple[int, bool]:
     return workers, workers > 0 and not iterator._persistent_workers
 
 
+def version_of(tensor: Any) -> int:
+    """How often the tensor was changed in place; 0 in inference mode, which does not count that."""
+    return 0 if tensor.is_inference() else int(tensor._version)
+
+
 def modules_in(module: Any) -> dict[str, Any]:
     """The modules in a module, by name. Its constructor need not have ended."""
     modules: dict[str, Any] = vars(module).get("_modules", {})
