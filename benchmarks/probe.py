@@ -102,8 +102,8 @@ def main() -> None:
             half = stats.t.ppf(0.975, pairs - 1) * more.std(ddof=1) / pairs**0.5
             print(
                 f"{name} steps: {np.median(rows[:, 1]):,.0f} µs with {asked.against or 'no probe'}, "
-                f"{more.mean():+.1f} µs [{more.mean() - half:+.1f}, {more.mean() + half:+.1f}] with the probe here (mean "
-                f"of {pairs} pairs); quotient {ratio:.4f} [{low:.4f}, {high:.4f}]"
+                f"{more.mean():+.1f} µs [{more.mean() - half:+.1f}, {more.mean() + half:+.1f}] with the probe here "
+                f"(mean of {pairs} pairs); quotient {ratio:.4f} [{low:.4f}, {high:.4f}]"
             )
 
 

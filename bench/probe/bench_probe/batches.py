@@ -16,6 +16,16 @@ def local(tensor):
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
+def first_tensor(value):
+    """The first tensor in a batch or in the arguments of a call; null if there is none."""
+    first = value
+    while isinstance(first, (list, tuple)) and first:  # the way to most tensors, and the shortest
+        first = first[0]
+    if isinstance(first, torch.Tensor) and first.dim():
+        return first
+    return next(tensors_in(value), None)
+
+
 def is_unreal(value):
     """Whether the first tensor has no elements, on the meta device or of FakeTensorMode: then nothing is trained."""
     while isinstance(value, (list, tuple)) and value:
@@ -49,11 +59,7 @@ def count(batch):
         graphs = getattr(batch, "num_graphs", None)
         if isinstance(graphs, int):
             return graphs, 0
-        first = batch
-        while isinstance(first, (list, tuple)) and first:  # the way to most tensors, and the shortest
-            first = first[0]
-        if not (isinstance(first, torch.Tensor) and first.dim()):
-            first = next(tensors_in(batch), None)
+        first = first_tensor(batch)
         if first is None:
             return 0, 0
         is_text = first.dim() == 2 and not first.is_floating_point() and first.dtype != torch.bool

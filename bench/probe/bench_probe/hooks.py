@@ -28,11 +28,9 @@ _SAVING = {
 def install(recorder):
     import torch.utils.data.dataloader as loaders
 
-    recorder.before_step = recorder.guarded("step", recorder.before_optimizer)
-    recorder.after_step = recorder.guarded("step", recorder.after_optimizer)
     recorder.of_optimizers = (
-        register_optimizer_step_pre_hook(recorder.before_step),
-        register_optimizer_step_post_hook(recorder.after_step),
+        register_optimizer_step_pre_hook(recorder.before_optimizer),
+        register_optimizer_step_post_hook(recorder.after_optimizer),
     )
     torch.autograd.backward = _around_backward(recorder, torch.autograd.backward)
     torch.save = _left_out(recorder, torch.save)
@@ -62,28 +60,23 @@ def install(recorder):
 
 
 def _around_backward(recorder, backward):
-    def begin():
-        if recorder.thread is None:
-            recorder.thread = threading.get_ident()
-        if not recorder.in_backward and recorder.is_mine():
-            recorder.go_on()
-            recorder.seen.add("backward")
-            if recorder.counting.source is not None:
-                recorder.counting.source.is_trained_on = recorder.counting.is_source_known = True
-            return True
-        return False
-
-    begins = recorder.guarded("backward", begin)
     note = recorder.guarded("loss", losses.note_all)
     close = recorder.guarded("step", recorder.close)
 
     @functools.wraps(backward)
     def call(tensors, *arguments, **options):
-        if is_unreal(tensors):
+        if tensors.is_meta if type(tensors) is torch.Tensor else is_unreal(tensors):
             return backward(tensors, *arguments, **options)
         recorder.has_backward = True
-        if begins():
+        if recorder.thread is None:
+            recorder.thread = threading.get_ident()
+        if not recorder.in_backward and recorder.is_mine():
+            if recorder.owes_ending:
+                recorder.go_on()
+            recorder.seen.add("backward")
             note(recorder, tensors)
+            if recorder.counting.source is not None:
+                recorder.counting.source.is_trained_on = recorder.counting.is_source_known = True
         outer, recorder.in_backward = recorder.in_backward, True
         try:
             with Span(recorder, "backward"):
@@ -104,7 +97,8 @@ def _around_start(recorder, start):
     def begin():
         if not recorder.is_mine() or recorder.depth:
             return None
-        recorder.go_on()
+        if recorder.owes_ending:
+            recorder.go_on()
         return recorder.device.mark()
 
     def started(iterator, begin):
@@ -130,11 +124,7 @@ def _source_of(iterator):
 
 
 def _around_load(recorder, load):
-    def begin():
-        if not recorder.is_mine() or recorder.depth:
-            return None
-        recorder.go_on()
-        return recorder.device.mark()
+    errors = recorder.errors
 
     def loaded(iterator, begin, batch):
         source = _source_of(iterator)
@@ -149,20 +139,23 @@ def _around_load(recorder, load):
         if recorder.counting.wants_digest:
             recorder.step.digest = digest(batch)
 
-    begins, ends = recorder.guarded("data", begin), recorder.guarded("data", loaded)
-
     @functools.wraps(load)
     def call(iterator):
-        begin = begins()
-        if begin is None:
+        if not recorder.is_mine() or recorder.depth or "data" in errors:
             return load(iterator)
+        if recorder.owes_ending:
+            recorder.go_on()
+        begin = recorder.device.mark()
         recorder.depth += 1
         batch = None
         try:
             batch = load(iterator)
         finally:
             recorder.depth -= 1
-            ends(iterator, begin, batch)
+            try:
+                loaded(iterator, begin, batch)
+            except Exception:
+                recorder.turn_off("data")
         return batch
 
     return call
@@ -257,8 +250,8 @@ def _hide(recorder):
     for hook in recorder.of_optimizers:
         hook.remove()
     recorder.of_optimizers = None
-    register_optimizer_step_pre_hook(disable(recorder.before_step))
-    register_optimizer_step_post_hook(disable(recorder.after_step))
+    register_optimizer_step_pre_hook(disable(recorder.before_optimizer))
+    register_optimizer_step_post_hook(disable(recorder.after_optimizer))
     torch.autograd.backward = disable(torch.autograd.backward)
 
 

@@ -7,7 +7,7 @@ import gc
 import weakref
 
 import torch
-from bench_probe.batches import count, digest, is_unreal, tensors_in
+from bench_probe.batches import count, digest, first_tensor, is_unreal
 from bench_probe.hooks import is_compiling
 from bench_probe.torch_private import modules_in, version_of
 
@@ -39,10 +39,6 @@ class Models:
         self._hooks = {}
         self.began = None
         self._before_call, self._after_call = _Before(self), _After(self)
-        self.begin, self.end = (
-            recorder.guarded("forward", self._begin),
-            recorder.guarded("forward", self._end),
-        )
         self.roots = []
 
     def were_all_called(self):
@@ -104,7 +100,7 @@ class Models:
                     if id(child) not in self._candidates and next(child.parameters(), None) is not None:
                         self._hook(child)
 
-    def _begin(self, module, arguments, options):
+    def begin(self, module, arguments, options):
         """A call of a module with a hook begins."""
         recorder = self.recorder
         if not recorder.is_mine():
@@ -112,7 +108,8 @@ class Models:
         self.depth += 1
         if self.depth > 1:
             return
-        recorder.go_on()
+        if recorder.owes_ending:
+            recorder.go_on()
         self.called.add(id(module))
         is_forward = recorder.may_be_forward()
         recorder.depth += 1
@@ -126,7 +123,9 @@ class Models:
             and (recorder.optimizer_began is None or not recorder.step.passes_in_optimizer)
         ):
             step, inputs = recorder.step, (arguments, options)
-            if self._is_new(step, inputs):
+            if step.loads or self._is_new(
+                step, inputs
+            ):  # the batches of a loader count before those of a model
                 examples, tokens = count(inputs)
                 step.examples += examples
                 step.tokens += tokens
@@ -136,7 +135,7 @@ class Models:
     def _is_new(self, step, inputs):
         """Whether no other module has seen the first tensor in this step: an actor and a critic see one batch. A tensor
         that the script fills again is another batch."""
-        first = next(tensors_in(inputs), None)
+        first = first_tensor(inputs)
         if first is None:
             return True
         version = version_of(first)
@@ -145,7 +144,8 @@ class Models:
         step.inputs.append((weakref.ref(first), version))
         return True
 
-    def _end(self):
+    def end(self):
+        """A call of a module with a hook has ended."""
         recorder = self.recorder
         if not recorder.is_mine() or self.depth == 0:
             return
@@ -170,11 +170,21 @@ class Models:
 
 class _Before(_Hook):
     def __call__(self, module, arguments, options):
-        if not is_compiling():
-            self._models.begin(module, arguments, options)
+        models = self._models
+        if is_compiling() or "forward" in models.recorder.errors:
+            return
+        try:
+            models.begin(module, arguments, options)
+        except Exception:
+            models.recorder.turn_off("forward")
 
 
 class _After(_Hook):
     def __call__(self, *_call):
-        if not is_compiling():
-            self._models.end()
+        models = self._models
+        if is_compiling() or "forward" in models.recorder.errors:
+            return
+        try:
+            models.end()
+        except Exception:
+            models.recorder.turn_off("forward")

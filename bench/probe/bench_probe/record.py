@@ -117,6 +117,26 @@ class Recorder:
         self.is_listening, self.is_copy = False, True
 
     def before_optimizer(self, optimizer, _arguments, _options):
+        """Hook of torch."""
+        if "step" not in self.errors:
+            try:
+                self._before_optimizer(optimizer)
+            except _NOT_OURS:
+                raise
+            except Exception:
+                self.turn_off("step")
+
+    def after_optimizer(self, optimizer, _arguments, _options):
+        """Hook of torch."""
+        if "step" not in self.errors:
+            try:
+                self._after_optimizer(optimizer)
+            except _NOT_OURS:
+                raise
+            except Exception:
+                self.turn_off("step")
+
+    def _before_optimizer(self, optimizer):
         if self.is_copy:
             self.ending.note_other_process()
         if self.stepping is None or self.stepping is optimizer or not self.is_stepping():
@@ -134,7 +154,7 @@ class Recorder:
             frame = frame.f_back
         return False
 
-    def after_optimizer(self, optimizer, _arguments, _options):
+    def _after_optimizer(self, optimizer):
         if self.stepping is not optimizer:
             return
         began, self.stepping, self.optimizer_began = self.optimizer_began, None, None
@@ -172,11 +192,10 @@ class Recorder:
         self.step = Step(part.end)
 
     def go_on(self):
-        """A training call begins: what waits for the end of a step that ends in parts comes now, before it."""
-        if self.owes_ending:
-            self.owes_ending = False
-            self.ending.go_on()
-            self.step = Step(self.device.mark())
+        """A training call begins after a step that ends in parts: the end of the recording, which waits for it."""
+        self.owes_ending = False
+        self.ending.go_on()
+        self.step = Step(self.device.mark())
 
     def span(self, phase):
         """For bench_probe.phase."""

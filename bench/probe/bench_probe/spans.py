@@ -65,30 +65,27 @@ class Span:
         self.is_mine, self.begin = recorder.is_mine(), None
 
     def __enter__(self):
-        if self.is_mine and self.phase not in self.recorder.errors:
+        if self.is_mine:
+            recorder = self.recorder
             try:
-                self._enter(self.recorder)
+                if recorder.owes_ending:
+                    recorder.go_on()
+                recorder.depth += 1
+                if recorder.depth == 1:
+                    recorder.open, self.begin = self, recorder.device.mark()
             except Exception:
-                self.recorder.turn_off(self.phase)
+                recorder.turn_off(self.phase)
 
     def __exit__(self, *_raised):
-        if self.is_mine and self.phase not in self.recorder.errors:
+        if self.is_mine:
+            recorder = self.recorder
             try:
-                self._exit(self.recorder)
+                recorder.depth = max(0, recorder.depth - 1)
+                if recorder.open is self:
+                    recorder.open = None
+                    recorder.step.spans.append((self.phase, self.begin, recorder.device.mark()))
             except Exception:
-                self.recorder.turn_off(self.phase)
-
-    def _enter(self, recorder):
-        recorder.go_on()
-        recorder.depth += 1
-        if recorder.depth == 1:
-            recorder.open, self.begin = self, recorder.device.mark()
-
-    def _exit(self, recorder):
-        recorder.depth = max(0, recorder.depth - 1)
-        if recorder.open is self:
-            recorder.open = None
-            recorder.step.spans.append((self.phase, self.begin, recorder.device.mark()))
+                recorder.turn_off(self.phase)
 
 
 def covered_ns(spans, origin, elapsed_ns):

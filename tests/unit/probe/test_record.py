@@ -910,13 +910,11 @@ HOOKS = {
     "counting.Counting.count": "step",
     "rows.Rows.add": "step",
     "closing.Closing.closes": "step",
-    "models.Models._begin": "forward",
-    "models.Models._end": "forward",
-    "spans.Span._enter": "backward",
-    "spans.Span._exit": "backward",
+    "models.Models.begin": "forward",
+    "models.Models.end": "forward",
     "hooks._source_of": "data",
-    "record.Recorder.before_optimizer": "step",
-    "record.Recorder.after_optimizer": "step",
+    "record.Recorder._before_optimizer": "step",
+    "record.Recorder._after_optimizer": "step",
     "ending.Ending.go_on": "step",
 }
 """By a part of the probe that raises: the figure that it turns off."""
@@ -943,12 +941,6 @@ def test_an_error_of_the_probe_is_never_the_scripts(run: Run, of_plain: list[flo
             raise ZeroDivisionError("planted")
         place = {".".join([module, *inside])}
         setattr(place, {name!r}, broken)
-        recorder = bench_probe.record.RECORDER
-        for figure, own in (("begin", "_begin"), ("end", "_end")):
-            setattr(recorder.models, figure, recorder.guarded("forward", getattr(recorder.models, own)))
-        recorder.before_step = recorder.guarded("step", recorder.before_optimizer)
-        recorder.after_step = recorder.guarded("step", recorder.after_optimizer)
-        hooks._hide(recorder)
         {PLAIN.replace(chr(10), chr(10) + 4 * " ")}
         print("ended")
     """)
