@@ -113,7 +113,8 @@ class Models:
         self.called.add(id(module))
         is_forward = recorder.may_be_forward()
         recorder.depth += 1
-        is_real = not is_unreal(arguments)
+        first = arguments[0] if arguments else None
+        is_real = not (first.is_meta if type(first) is torch.Tensor else is_unreal(arguments))
         self.began = recorder.device.mark() if recorder.depth == 1 and is_real else None
         # LBFGS passes over the same batch again
         if (

@@ -166,7 +166,7 @@ class Recorder:
             self.seen.add("optimizer")
         if not self.closing.closes(optimizer):
             self.closing.follow(optimizer)
-        elif self.continues():
+        elif not self.has_backward and self.continues():
             self.extend()
         elif self.in_backward:
             self.close_after_backward = True
