@@ -107,10 +107,12 @@ def _is_open(point: Row) -> bool:
 
 
 def _first(advice: str) -> str:
-    """The first sentence; up to a colon or semicolon, which begins the reason, unless that is within parentheses."""
+    """The first sentence; up to a colon or semicolon, which begins the reason, unless that is within parentheses, or
+    only two words follow."""
     sentence = re.split(r"[.](?: |$)", advice, maxsplit=1)[0]
-    short = re.split(r"[:;] ", sentence, maxsplit=1)[0]
-    return f"{short if short.count('(') == short.count(')') else sentence}."
+    short, *rest = re.split(r"[:;] ", sentence, maxsplit=1)
+    is_whole = short.count("(") == short.count(")") and len(" ".join(rest).split()) > 2
+    return f"{short if is_whole else sentence}."
 
 
 def _rank(row: Row, undecided: Set[str], lost: Mapping[str, float]) -> int:

@@ -58,10 +58,10 @@ SELECT
             rounds_needed
         )
         WHEN is_between THEN format(
-            'Report both: the efficiency is on the border of {} and {}, and 20 more rounds would not decide it reliably.',
+            'The efficiency is on the border of {} and {}: report both. 20 more rounds would not decide it reliably.',
             verdict_lo, verdict_hi
         )
-        ELSE 'Report the interval: 20 more rounds would not make it as narrow as the suite requests.'
+        ELSE '20 more rounds would not make it as narrow as the suite requests, so report the interval.'
     END || CASE
         WHEN log_variance > 0.05 ** 2
             THEN format(' Runs vary by {}: measure on a quiet machine.', percent_text(sqrt(log_variance)))

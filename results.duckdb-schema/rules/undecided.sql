@@ -45,7 +45,7 @@ SELECT
         WHEN repeats_needed IS NOT NULL
             THEN format('Take {} more rounds; in 7 to 9 sessions of 10 they are enough.', rounds_needed)
         WHEN efficiency_lo IS NULL THEN 'Report no verdict.'
-        ELSE 'Report the interval: 20 more rounds would not decide it reliably.'
+        ELSE '20 more rounds would not decide it reliably, so report the interval.'
     END || CASE
         WHEN log_variance > 0.05 ** 2
             THEN format(' Runs vary by {}: measure on a quiet machine.', percent_text(sqrt(log_variance)))

@@ -50,7 +50,8 @@ def _tokens(rows: pl.DataFrame) -> list[alt.Tooltip]:
 CHART = Chart(
     order=30,
     question="How much is trained per second?",
-    reading="Throughput of the median run. Bars and bands: 95 % intervals over repeats; none below three repeats.",
+    reading="Throughput: the mean of up to five repeats, the median of more. Bars and bands: 95 % intervals over "
+    "repeats; none below three repeats.",
     draw=_draw,
     shows_finding=True,
 )

@@ -146,7 +146,7 @@ def test_where_20_more_rounds_would_not_decide_none_are_advised_but_a_quiet_mach
     assert (row["severity"], row["options"]) == ("warning", None)
     assert row["evidence"] == "efficiency may be anything from poor to superlinear with 3 repeats"
     assert row["advice"] == (
-        "Report the interval: 20 more rounds would not decide it reliably. Runs vary by 46 %: measure on a quiet "
+        "20 more rounds would not decide it reliably, so report the interval. Runs vary by 46 %: measure on a quiet "
         "machine."
     )
 
@@ -157,7 +157,7 @@ def test_where_20_more_rounds_would_not_decide_none_are_advised_but_a_quiet_mach
         (
             session_of(Case(name="ddp", step_ms={1: 20.0, 2: [11.0, 11.12, 11.24]})),
             "efficiency is 89.9 % [88, 92] with 3 repeats: good or excellent",
-            "Report both: the efficiency is on the border of good and excellent, and 20 more rounds would not decide "
+            "The efficiency is on the border of good and excellent: report both. 20 more rounds would not decide "
             "it reliably.",
         ),
         (
