@@ -319,10 +319,10 @@ def test_a_plan_of_absurd_length_is_refused_before_it_is_made() -> None:
         ids(*cases)
 
 
-def test_smoke_compares_five_cases_at_one_and_two_ranks_with_three_repeats() -> None:
+def test_smoke_compares_five_cases_at_one_and_two_ranks_with_five_repeats() -> None:
     smoke = load_suite(str(Path(__file__).parents[3] / "suites" / "smoke.yaml"))
     runs = plan(smoke, LAPTOP, "s")
-    assert len(runs) == 27
+    assert len(runs) == 45
     assert {
         (run.spec.case_name, run.spec.strategy, run.spec.scaling, run.spec.world_size) for run in runs
     } == {
