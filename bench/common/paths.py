@@ -34,7 +34,7 @@ def refuse_other_than_utf8(name: str, kind: str) -> None:
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
-        shown = os.fsencode(name).decode(errors="backslashreplace")
+        shown = name.encode("utf-8", "backslashreplace").decode("utf-8")
         raise InputError(
             f"{kind} {shown}: this is not UTF-8: rename the file or folder, or give another"
         ) from None
