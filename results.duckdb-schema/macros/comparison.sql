@@ -91,7 +91,7 @@ with_ratio AS (
         *,
         mean_of([element.value FOR element IN baseline_logs]) AS baseline_mean,
         mean_of([element.value FOR element IN candidate_logs]) AS candidate_mean,
-        log_ratio(candidate_logs, baseline_logs, is_stopped, rounding) AS of_ratio
+        log_ratio(candidate_logs, baseline_logs, is_stopped_early := is_stopped, error := rounding) AS of_ratio
     FROM paired
 ),
 with_interval AS (

@@ -219,11 +219,13 @@ CREATE OR REPLACE MACRO log_ratio(here, there, is_stopped_early := false, error 
             FOR found IN [
                 {
                     'differences': lists[1],
-                    'middle': CASE WHEN len(lists[1]) > 2 THEN median_interval(lists[1], is_stopped_early) END,
+                    'middle': CASE WHEN len(lists[1]) > 2 THEN
+                        median_interval(lists[1], is_stopped_early := is_stopped_early)
+                    END,
                     'difference': mean_of(lists[2]) - mean_of(lists[3]),
                     'half_width': CASE WHEN least(len(lists[2]), len(lists[3])) > 1
                         AND greatest(len(lists[2]), len(lists[3])) > 2
-                    THEN welch_half_width(lists[2], lists[3], is_stopped_early) END,
+                    THEN welch_half_width(lists[2], lists[3], is_stopped_early := is_stopped_early) END,
                     'df': welch_df(
                         variance_of(lists[2]) / len(lists[2]), len(lists[2]),
                         variance_of(lists[3]) / len(lists[3]), len(lists[3])

@@ -159,7 +159,10 @@ settings_differences AS (
 with_differences AS (
     SELECT
         paired.*, other_code,
-        log_ratio(logs, previous.logs, stops_early OR previous.stops_early, rounding + previous.rounding) AS of_ratio,
+        log_ratio(
+            logs, previous.logs,
+            is_stopped_early := stops_early OR previous.stops_early, error := rounding + previous.rounding
+        ) AS of_ratio,
         NOT oversubscribed AND odd_runs = 0 AND previous.is_judged AS is_judged,
         CASE WHEN previous IS NOT NULL THEN [
             ['settings', 'device', 'threads'][place]
