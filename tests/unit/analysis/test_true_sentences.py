@@ -420,7 +420,7 @@ def test_a_slower_run_of_the_baseline_that_is_not_odd_widens_every_interval_and_
     options = set(re.findall(r"--repeats ([0-9]+)", every))
     assert len(asked) <= 1
     assert options == {str(3 + int(number)) for number in asked}
-    assert said["do"][0].startswith(("Take ", "Report "))
+    assert said["do"][0].startswith(("Take ", "20 more rounds would not decide"))
 
 
 def _profiled(figures):
