@@ -249,7 +249,7 @@ def _point(words: list[str], table: dict[tuple[str, int], list[str]]) -> dict[st
         "case_name": words[0], "baseline_case": words[0], "scaling_mode": words[0].rpartition("_")[2], "axis": "ranks",
         "baseline_axis": "ranks", "workers": workers, "baseline_workers": 1, "nodes": 1, "repeats": 5,
         "is_baseline": False, "oversubscribed": False, "repeats_needed": None,
-        "expected_efficiency": None, "slow_share": 0.0, "slow_repeats": 0, "is_published": False,
+        "is_published": False,
         "throughput": float(table[words[0], workers][2].replace(",", "")),
         "speedup": speedup, "speedup_lo": workers * low, "speedup_hi": workers * high,
         "efficiency": middle, "efficiency_lo": low, "efficiency_hi": high,

@@ -93,15 +93,13 @@ class Recorder:
 
     def guarded(self, figure, own):
         """`own`, a part of a hook, as a function that never raises into the script: an error of ours turns the figure
-        off. The end of the script, and memory that runs out, pass."""
+        off. The end of the script passes."""
 
         def call(*arguments):
             if figure in self.errors:
                 return None
             try:
                 return own(*arguments)
-            except _NOT_OURS:
-                raise
             except Exception:
                 self.turn_off(figure)
                 return None
@@ -109,7 +107,10 @@ class Recorder:
         return call
 
     def turn_off(self, figure):
-        """In the handler of an error: remember it, and record this figure no longer."""
+        """In the handler of an error: remember it, and record this figure no longer. An error that is not ours, such as
+        memory that runs out, is raised again."""
+        if isinstance(sys.exc_info()[1], _NOT_OURS):
+            raise  # noqa: PLE0704 - called in a handler
         self.errors[figure] = traceback.format_exc()
 
     def fall_silent(self):
@@ -121,8 +122,6 @@ class Recorder:
         if "step" not in self.errors:
             try:
                 self._before_optimizer(optimizer)
-            except _NOT_OURS:
-                raise
             except Exception:
                 self.turn_off("step")
 
@@ -131,8 +130,6 @@ class Recorder:
         if "step" not in self.errors:
             try:
                 self._after_optimizer(optimizer)
-            except _NOT_OURS:
-                raise
             except Exception:
                 self.turn_off("step")
 

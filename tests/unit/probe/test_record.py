@@ -955,18 +955,20 @@ def test_an_error_of_the_probe_is_never_the_scripts(run: Run, of_plain: list[flo
     assert set(found.facts["errors"]) == {HOOKS[place]}
 
 
-def test_out_of_memory_and_an_exit_pass_through_the_hooks(run: Run) -> None:
+@pytest.mark.parametrize("place", ["losses.note", "models.count", "hooks.count"])
+def test_out_of_memory_and_an_exit_pass_through_the_hooks(run: Run, place: str) -> None:
     for error in ("MemoryError()", "SystemExit(3)", "KeyboardInterrupt()"):
         found = run(f"""
             import bench_probe.record
-            from bench_probe import losses
+            from bench_probe import hooks, losses, models
             def ends(*_arguments):
                 raise {error}
-            losses.note = ends
+            {place} = ends
             {PLAIN.replace(chr(10), chr(10) + 8 * " ")}
         """)
         assert found.code == (3 if "3" in error else 1), error
-        (found.scratch / "outcome.rank0.json").unlink(missing_ok=True)
+        for left in ("outcome.rank0.json", "steps.rank0.raw"):
+            (found.scratch / left).unlink(missing_ok=True)
 
 
 UNREAL = {
