@@ -89,7 +89,7 @@ def show(
     for line in [
         *([imported_from(session_row)] if session_row["imported"] is not None else []),
         *reasons(coverage),
-        *command_scaling.lines(points),
+        *command_scaling.lines(points, runs),
         *unlike_runs.sentences(differing),
         *workers_of_baselines(points),
         *outside_rounds(points),

@@ -1,4 +1,4 @@
-"""How the batch of a user's command grew with the ranks, as its recorder counted it: a line for each case."""
+"""What the recorder of a user's command counted: the examples of a step, and how they grew with the ranks."""
 
 from __future__ import annotations
 
@@ -8,24 +8,37 @@ from analysis.database.rows import Row
 from bench.records.vocabulary import COMMAND
 
 _COUNTED = {
-    "strong": ("global_batch", "all ranks together train"),
-    "weak": ("batch_per_rank", "each rank trains"),
+    "strong": ("global_batch", "strong scaling; all ranks together train"),
+    "weak": ("batch_per_rank", "weak scaling; each rank trains"),
 }
 """Scaling -> the batch that is the same at all sizes, and who trains it."""
 _EQUAL = 1.02
 """Ratio up to which batches count as equal, as in results.duckdb-schema/load/scaling_of_commands.sql."""
 
 
-def lines(points: Sequence[Row]) -> Iterator[str]:
-    """Such as `command: weak scaling; each rank trains 128 examples per step`. A case has no line if only one size was
-    measured, if it does not scale, or if the user named another scaling. `points` are rows of `scaling`."""
-    measured = [point for point in points if point["workload"] == COMMAND and point["global_batch"]]
-    for case in dict.fromkeys(point["case_name"] for point in measured):
-        sizes = [point for point in measured if point["case_name"] == case]
-        mode = sizes[0]["scaling_mode"]
-        if len(sizes) < 2 or mode not in _COUNTED:
+def lines(points: Sequence[Row], runs: Sequence[Row]) -> Iterator[str]:
+    """Such as `command: weak scaling; each rank trains 128 examples per step, by the loader's indices: is that your
+    batch?` for each case. `points` are rows of `scaling`, `runs` of `run_summary`."""
+    measured = [run for run in runs if run["workload"] == COMMAND and run["status"] == "ok"]
+    for case in dict.fromkeys(run["case_name"] for run in measured):
+        of_case = sorted((run for run in measured if run["case_name"] == case), key=lambda run: run["workers"])
+        unknown = [run for run in of_case if not run["examples_per_step"]]
+        how = (unknown or of_case)[-1]["examples_counted"]
+        if unknown:
+            yield (
+                f"{case}: the examples per step are {how or 'not known'}: give those of each rank with "
+                "--examples-per-step N"
+            )
             continue
-        key, who = _COUNTED[mode]
+        sizes = [point for point in points if point["case_name"] == case and point["repeats"]]
+        key, who = _COUNTED.get(of_case[0]["scaling_mode"], ("batch_per_rank", "each rank trains"))
         batches = [size[key] for size in sizes]
-        if max(batches) <= _EQUAL * min(batches):
-            yield f"{case}: {mode} scaling; {who} {batches[0]:,} examples per step"
+        if batches and None not in batches and max(batches) <= _EQUAL * min(batches):
+            yield f"{case}: {who} {batches[0]:,} examples per step{_asked(how)}"
+
+
+def _asked(how: str | None) -> str:
+    """How they were counted, and the question whether that is right."""
+    if how is None:
+        return ""
+    return f", {how}" + (": is that your batch?" if how.startswith("by ") else "")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from bench.command.examples import Commands, Counted, counted, is_read_elsewhere
 from bench.measure.profile.profiled_step import first_problem
 from bench.records.run_outcome import work_of_ranks
 from bench.records.run_spec import RunSpec
@@ -16,44 +17,38 @@ _LEAST_BYTES = 64
 _LEAST_BYTES_PER_ELEMENT = 1e-3
 """The same for each trained parameter: PowerSGD sends at least 2e-3, metrics of a large model less."""
 
-_NO_BACKWARD = "not known: the command does not call backward()"
-
-Commands = Mapping[str, Mapping[str, Any]]
-"""By rank, the key `command` of the probe's outcome (bench/probe/bench_probe/record.py)."""
-
+_NOT_KNOWN = "not known"
+_NO_BACKWARD = f"{_NOT_KNOWN}: the command does not call backward()"
 
 def with_the_batch(spec: RunSpec, commands: Commands) -> RunSpec:
-    """The specification with the batch that was counted: the most frequent one of each rank."""
-    batches = [facts["batch"] for facts in commands.values()]
-    if len(batches) < spec.world_size or not all(batches):
-        return spec
-    return replace(spec, batch_per_rank=max(batches), global_batch=sum(batches))
+    """The specification with the batch that was counted, the most frequent one of each rank; with none if it is not
+    known, because what the user asked for is not what was trained."""
+    batches = counted(spec, commands).batches or [0]
+    known = batches if len(batches) == spec.world_size else [0]
+    return replace(spec, batch_per_rank=max(known), global_batch=sum(known))
 
 
 def of_run(spec: RunSpec, commands: Commands) -> dict[str, Any]:
     """Fields of the run's outcome."""
     ranks = list(commands.values())
-    first = ranks[0]
     in_order = [commands[rank] for rank in sorted(commands, key=int)]
-    work = {
-        name: [facts["counts"][name] / max(1, facts["counts"]["steps"]) for facts in in_order]
-        for name in ("examples", "tokens")
-    }
-    totals = {name: sum(of_ranks) for name, of_ranks in work.items()}
+    found = counted(spec, commands)
+    examples = found.per_step or []
+    tokens = [facts["tokens"] / max(1, facts["measured_steps"]) for facts in in_order]
     digests = [facts["digest"] for facts in ranks]
     known = all(digest is not None for digest in digests)
     return {
-        "examples_per_step": totals["examples"] or None,
-        "tokens_per_example": totals["tokens"] / totals["examples"]
-        if totals["tokens"] and totals["examples"]
+        "examples_per_step": sum(examples) or None,
+        "tokens_per_example": sum(tokens) / sum(examples) if all(tokens) and examples else None,
+        "work_of_ranks": work_of_ranks(examples=examples, tokens=tokens)
+        if len(ranks) == spec.world_size
         else None,
-        "work_of_ranks": work_of_ranks(**work) if len(ranks) == spec.world_size else None,
         "same_batch": len(set(digests)) == 1
         if known and len(ranks) > 1 and not _pass_messages(ranks)
         else None,
         "ranks_train": _ranks_train(spec, ranks),
         "recorded_by": json.dumps(
-            _recorded_by(spec, next((one for one in ranks if one.get("errors")), first))
+            _recorded_by(next((one for one in ranks if one.get("errors")), ranks[0]), found, ranks)
         ),
         "profile_problem": first_problem(ranks),
     }
@@ -104,7 +99,7 @@ def _optimizers(facts: Mapping[str, Any]) -> str:
 
 def _obtained(phase: str, facts: Mapping[str, Any], seen: str | None) -> str:
     marked = "bench_probe.phase" if phase in facts["named_phases"] else None
-    return ", ".join(filter(None, (seen, marked))) or "not known"
+    return ", ".join(filter(None, (seen, marked))) or _NOT_KNOWN
 
 
 def _loader(workers: int | None, starts: int) -> dict[str, str]:
@@ -119,31 +114,30 @@ def _errors(of_figures: Mapping[str, str]) -> dict[str, str]:
     return {"turned_off": ", ".join(of_figures), "error": next(iter(of_figures.values()))}
 
 
-def _recorded_by(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, str]:
+def _recorded_by(
+    facts: Mapping[str, Any], examples: Counted, ranks: Sequence[Mapping[str, Any]]
+) -> dict[str, str]:
     """How each figure was obtained, in a few words."""
-    own, options = facts["has_own_steps"], spec.workload_options
-    models, seen = ", ".join(facts["models"]), facts["seen"]
-    examples = {
-        "bench_probe.step": "given to bench_probe.step",
-        "loader": "first dimension of the DataLoader's batches",
-        "model": f"first dimension of the first tensor given to {models}",
-        "compiled": "first dimension of the first tensor given to the compiled function",
-        None: "not known",
-    }[facts["examples_from"]]
-    if options["examples_per_step"] is not None:
-        examples = "given as examples_per_step"
+    own, seen = facts["has_own_steps"], facts["seen"]
     backward = "backward" in seen
     loss = "sum of the scalars on which backward() is called" if backward else _NO_BACKWARD
+    data = _obtained("data", facts, "DataLoader" if "data" in seen else None)
+    if data == _NOT_KNOWN and is_read_elsewhere(ranks):
+        data = f"{_NOT_KNOWN}: another thread reads the DataLoader"
     return {
         "step": "bench_probe.step" if own else f"step() of {facts['closing']}",
         "optimizers": _optimizers(facts),
         "loss": "given to bench_probe.step" if facts["has_own_loss"] else loss,
-        "data": _obtained("data", facts, "DataLoader" if "data" in seen else None),
-        "forward": _obtained("forward", facts, f"calls of {models}" if "forward" in seen else None),
+        "data": data,
+        "forward": _obtained(
+            "forward", facts, f"calls of {', '.join(facts['models'])}" if "forward" in seen else None
+        ),
         "backward": _obtained("backward", facts, "torch.autograd.backward" if backward else None),
         **_loader(**facts["loader"]),
-        "examples": examples,
-        "skipped_steps": str(facts["counts"]["skipped"]),
+        "examples": examples.counted_by,
+        **({} if examples.conflict is None else {"conflict": examples.conflict}),
+        **({"tokens": "all elements, padding included"} if facts["tokens"] else {}),
+        "skipped_steps": str(facts["skipped_steps"]),
         **_errors(facts.get("errors", {})),
         "torch": facts["torch"],
     }

@@ -54,6 +54,7 @@ final AS (
         -- locality: within_node, across_nodes
         CASE WHEN nodes > 1 THEN 'across_nodes' ELSE 'within_node' END AS locality,
         device_type, device_name, precision, batch_per_rank, global_batch, examples_per_step, parameters,
+        recorded_by ->> '$.examples' AS examples_counted,  -- how a command's examples were counted; null for others
         ranks_train,  -- one model, independent copies; null unless a command, for one rank, and if unknown
         data_source, baseline, until, until_efficiency, until_loss,
         -- stops_early: whether measure.until or until_efficiency is set, so that intervals need a wider quantile

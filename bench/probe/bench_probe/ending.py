@@ -105,7 +105,7 @@ class Ending:
     def _write(self, **facts):
         recorder, profile = self._recorder, self._profile
         closing, counting, rows = recorder.closing, recorder.counting, recorder.rows
-        counts = rows.counts if rows else {"examples": 0, "tokens": 0, "steps": 0}
+        loaders = recorder.loaders
         facts |= {
             "command": {
                 "steps": counting.taken,
@@ -118,10 +118,13 @@ class Ending:
                 "trained_elements": self._trained_elements,
                 "models": [type(root).__name__ for root in recorder.models.roots],
                 "seen": sorted(recorder.seen),
-                "examples_from": counting.examples_from,
-                "loader": {"workers": counting.workers, "starts": counting.starts},
-                "counts": {**counts, "skipped": counting.skipped},
-                "batch": rows.batches.most_common(1)[0][0] if rows and rows.batches else None,
+                "loader": {"workers": loaders.workers, "starts": loaders.starts},
+                "loader_counts": sorted(loaders.counted_by),
+                "is_loaded_elsewhere": loaders.is_read_elsewhere,
+                "examples": rows.examples() if rows else {},
+                "tokens": rows.tokens if rows else 0,
+                "measured_steps": rows.steps if rows else 0,
+                "skipped_steps": counting.skipped,
                 "digest": counting.digest,
                 "pauses": rows.pauses[:10_000] if rows else [],
                 "groups": profile.groups if profile else {},

@@ -8,10 +8,10 @@ import os
 import threading
 
 import torch
-from bench_probe import losses, torch_private
-from bench_probe.batches import count, digest, has_gradient, is_unreal
+from bench_probe import loaders, losses, torch_private
+from bench_probe.batches import digest, has_gradient, is_unreal
 from bench_probe.imports import after_import
-from bench_probe.spans import Source, Span
+from bench_probe.spans import Span
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
@@ -26,8 +26,6 @@ _SAVING = {
 
 
 def install(recorder):
-    import torch.utils.data.dataloader as loaders
-
     recorder.of_optimizers = (
         register_optimizer_step_pre_hook(recorder.before_optimizer),
         register_optimizer_step_post_hook(recorder.after_optimizer),
@@ -43,9 +41,7 @@ def install(recorder):
     graph = torch.cuda.CUDAGraph
     graph.capture_begin = _begins_capture(recorder, graph.capture_begin)
     graph.capture_end = _ends_capture(recorder, graph.capture_end)
-    loaders.DataLoader.__iter__ = _around_start(recorder, loaders.DataLoader.__iter__)
-    iterator = torch_private.BaseDataLoaderIter
-    iterator.__next__ = _around_load(recorder, iterator.__next__)
+    loaders.install(recorder)
     for scaler in {
         torch.cuda.amp.GradScaler,
         getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler),
@@ -75,8 +71,8 @@ def _around_backward(recorder, backward):
                 recorder.go_on()
             recorder.seen.add("backward")
             note(recorder, tensors)
-            if recorder.counting.source is not None:
-                recorder.counting.source.is_trained_on = recorder.counting.is_source_known = True
+            if recorder.loaders.pending:
+                recorder.loaders.train()
         outer, recorder.in_backward = recorder.in_backward, True
         try:
             with Span(recorder, "backward"):
@@ -87,76 +83,6 @@ def _around_backward(recorder, backward):
             recorder.close_after_backward = False
             close()
         return result
-
-    return call
-
-
-def _around_start(recorder, start):
-    """The start of a DataLoader's workers belongs to its batches."""
-
-    def begin():
-        if not recorder.is_mine() or recorder.depth:
-            return None
-        if recorder.owes_ending:
-            recorder.go_on()
-        return recorder.device.mark()
-
-    def started(iterator, begin):
-        recorder.step.loads.append((_source_of(iterator), begin, recorder.device.mark(), None, None))
-
-    begins, ends = recorder.guarded("data", begin), recorder.guarded("data", started)
-
-    @functools.wraps(start)
-    def call(loader):
-        begin = begins()
-        iterator = start(loader)
-        if begin is not None:
-            ends(iterator, begin)
-        return iterator
-
-    return call
-
-
-def _source_of(iterator):
-    if not hasattr(iterator, "_bench_source"):
-        iterator._bench_source = Source(iterator)
-    return iterator._bench_source
-
-
-def _around_load(recorder, load):
-    errors = recorder.errors
-
-    def loaded(iterator, begin, batch):
-        source = _source_of(iterator)
-        if not recorder.is_mine():  # meanwhile another thread has begun to train
-            return
-        if batch is None:  # none is left
-            recorder.step.loads.append((source, begin, recorder.device.mark(), 0, 0))
-            return
-        examples, tokens = count(batch)
-        recorder.counting.source = source
-        recorder.step.loads.append((source, begin, recorder.device.mark(), examples, tokens))
-        if recorder.counting.wants_digest:
-            recorder.step.digest = digest(batch)
-
-    @functools.wraps(load)
-    def call(iterator):
-        if not recorder.is_mine() or recorder.depth or "data" in errors:
-            return load(iterator)
-        if recorder.owes_ending:
-            recorder.go_on()
-        begin = recorder.device.mark()
-        recorder.depth += 1
-        batch = None
-        try:
-            batch = load(iterator)
-        finally:
-            recorder.depth -= 1
-            try:
-                loaded(iterator, begin, batch)
-            except Exception:
-                recorder.turn_off("data")
-        return batch
 
     return call
 
@@ -270,8 +196,8 @@ def _seen(recorder, compiled, function):
         ):
             return compiled(*arguments, **options)
         step, spans, begin = recorder.step, len(recorder.step.spans), recorder.device.mark()
-        if not any(step.given):
-            step.given = count((arguments, options))
+        if step.given is None:
+            step.given = recorder.models.count(arguments, options)
         if recorder.counting.wants_digest and step.digest is None:
             step.digest = digest((arguments, options))
         result = compiled(*arguments, **options)

@@ -7,7 +7,7 @@ import gc
 import weakref
 
 import torch
-from bench_probe.batches import count, digest, first_tensor, is_unreal
+from bench_probe.batches import Tokens, digest, examples_in, first_tensor, is_unreal
 from bench_probe.hooks import is_compiling
 from bench_probe.torch_private import modules_in, version_of
 
@@ -40,6 +40,7 @@ class Models:
         self.began = None
         self._before_call, self._after_call = _Before(self), _After(self)
         self.roots = []
+        self._tokens = Tokens()
 
     def were_all_called(self):
         return self._candidates.keys() <= self.called
@@ -124,14 +125,26 @@ class Models:
             and (recorder.optimizer_began is None or not recorder.step.passes_in_optimizer)
         ):
             step, inputs = recorder.step, (arguments, options)
-            if step.loads or self._is_new(
-                step, inputs
-            ):  # the batches of a loader count before those of a model
-                examples, tokens = count(inputs)
-                step.examples += examples
-                step.tokens += tokens
+            if step.loads or self._is_new(step, inputs):
+                examples, tokens = self.count(arguments, options, has_loader=bool(step.loads))
+                if examples is None or step.examples is None:
+                    step.examples = None
+                else:
+                    step.examples += examples
+                step.tokens += tokens or 0
             if recorder.counting.wants_digest and not step.loads:
                 step.digest = digest(inputs)
+
+    def count(self, arguments, options, *, has_loader=False):
+        """Examples and tokens in the arguments of a call: the first dimension of the first tensor, or the members of a
+        list that comes first; null: unknown. Tokens are not counted with a DataLoader, which tells them."""
+        first = arguments[0] if arguments else None
+        if isinstance(first, (list, tuple)):
+            examples = examples_in(first)
+        else:
+            first = first_tensor((arguments, options))
+            examples = None if first is None else first.shape[0]
+        return examples, None if has_loader else self._tokens.of((arguments, options))
 
     def _is_new(self, step, inputs):
         """Whether no other module has seen the first tensor in this step: an actor and a critic see one batch. A tensor
@@ -165,8 +178,7 @@ class Models:
             begin = step.validations.pop()[0] if step.is_validating else self.began
             step.validations.append((begin, end))
             step.is_validating = True
-            # of this batch, and not of the one on which a backward pass follows
-            recorder.counting.source = None
+            recorder.loaders.validate()
 
 
 class _Before(_Hook):

@@ -1,12 +1,12 @@
 """Records the training steps of a script, without a change to it: the way of a step from torch's hooks to a row.
 
     begin of a step     the end of the step before; the first is not recorded, because its beginning is unknown
-    data                `__next__` of torch's DataLoader                                      hooks.py
+    data, examples      `__next__` of torch's DataLoader, and the indices of its sampler      loaders.py
     forward             the outermost modules that hold the optimizers' parameters            models.py
     loss, backward      `backward`, with the scalars on which it is called                    losses.py
     optimizer           `step` of an optimizer, by torch's global optimizer hooks             hooks.py
     end of a step       where the `step` of the closing optimizer returns                     closing.py
-    its kind, examples  from the batches, without validation                                  counting.py
+    its kind, sums      of what was trained on, without validation                            counting.py
     its row             once the device has passed it                                         rows.py, step_file.py
     after the last one  self-check, profiled steps, the end of the script, its outcome        ending.py
 
@@ -30,6 +30,7 @@ from bench_probe.counting import Counting
 from bench_probe.devices import Cpu
 from bench_probe.ending import Ending
 from bench_probe.hooks import install
+from bench_probe.loaders import Loaders
 from bench_probe.models import Models
 from bench_probe.rows import rows_of
 from bench_probe.spans import Span, Step
@@ -63,8 +64,8 @@ class Recorder:
         """The rows, in the process that takes the first step."""
         self.seen, self.named_phases = set(), set()
         """The phases that the hooks have seen in this script, and those that it marks with bench_probe.phase."""
-        self.models, self.closing, self.counting = Models(self), Closing(self), Counting(self)
-        self.ending = Ending(self)
+        self.models, self.loaders = Models(self), Loaders(self)
+        self.closing, self.counting, self.ending = Closing(self), Counting(self), Ending(self)
         self.errors = {}
         """By figure that is turned off: the traceback of the probe's own error."""
         self.closed = 0
@@ -90,6 +91,10 @@ class Recorder:
         """Whether a call belongs to the training that is recorded."""
         is_on = self.is_listening and not self.is_capturing
         return is_on and (self.thread is None or self.thread == threading.get_ident())
+
+    def is_elsewhere(self):
+        """Whether a call comes from another thread than the one that trains."""
+        return self.is_listening and self.thread not in (None, threading.get_ident())
 
     def guarded(self, figure, own):
         """`own`, a part of a hook, as a function that never raises into the script: an error of ours turns the figure

@@ -12,6 +12,9 @@ from bench_probe.devices import Cuda
 from bench_probe.spans import covered_ns
 from bench_probe.step_file import UNKNOWN_LOSS, UNKNOWN_PHASE, StepFile
 
+ORIGINS = ("said", "loader", "model", "compiled")
+"""What tells the examples of a step: bench_probe.step, the DataLoaders, a model's input, that of a compiled function."""
+
 
 def rows_of(recorder):
     """The rows of a process that takes its first step, on the device that holds the optimizers' parameters."""
@@ -41,10 +44,10 @@ class Rows:
     def __init__(self, file, device, seen, named):
         """`seen` and `named`: the phases that are known in this script, by the hooks and by its own marks."""
         self.file, self._device, self._seen, self._named = file, device, seen, named
-        self.counts = {"examples": 0, "tokens": 0, "steps": 0}
-        """Totals over the measured steps."""
+        self.steps = self.tokens = 0
+        """Measured steps, and the tokens in them."""
         self.batches = Counter()
-        """Number of measured steps by their examples."""
+        """Number of measured steps by their examples, from each of `ORIGINS`."""
         self.pauses = []
         """Number of each step with a pause before it, and the seconds of the pause."""
         self._waiting = deque()
@@ -58,14 +61,27 @@ class Rows:
         self.file.restart()
         self._waiting.clear()
         self.batches.clear()
-        self.counts, self.pauses = dict.fromkeys(self.counts, 0), []
+        self.steps = self.tokens = 0
+        self.pauses = []
 
     def count(self, examples, tokens):
-        counts = self.counts
-        counts["steps"] += 1
-        counts["examples"] += examples
-        counts["tokens"] += tokens
+        """A measured step. `examples`: from each of `ORIGINS`."""
+        self.steps += 1
+        self.tokens += tokens
         self.batches[examples] += 1
+
+    def examples(self):
+        """By origin: the examples of all measured steps, and the most frequent number in a step; both are null if a
+        step's are unknown, or if there are none."""
+        found = {}
+        for place, origin in enumerate(ORIGINS):
+            steps = Counter()
+            for examples, number in self.batches.items():
+                steps[examples[place] or 0] += number
+            is_known = bool(steps.keys() - {0}) and (steps[0] == 0 or origin == "loader") and min(steps) >= 0
+            total = sum(number * examples for examples, number in steps.items()) if is_known else None
+            found[origin] = {"total": total, "batch": steps.most_common(1)[0][0] if is_known else None}
+        return found
 
     def add(self, step):
         """Store the step as soon as the device has passed it."""

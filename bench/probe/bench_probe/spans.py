@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bench_probe.step_file import UNKNOWN, WARMUP
-from bench_probe.torch_private import workers_of
 
 
 class Step:
@@ -14,9 +13,9 @@ class Step:
     is_validating = False
     """Whether the last forward pass had no gradients."""
     examples = tokens = 0
-    """In the forward passes with gradients."""
-    given = (0, 0)
-    """Examples and tokens in the arguments of compiled functions."""
+    """In the forward passes with gradients; null if a call does not tell."""
+    given = None
+    """Examples and tokens in the arguments of a compiled function."""
     said = (None, None)
     """Examples and tokens that the script gave to bench_probe.step."""
     in_optimizer = ()
@@ -40,21 +39,11 @@ class Step:
         self.outside = []
         """Begin and end of spans that belong to no step."""
         self.loads = []
-        """Each batch of a DataLoader: its Source, begin, end, examples, tokens. Examples and tokens are
-        null for the start of the iterator."""
+        """Each batch of a DataLoader: its Source, begin, end, examples, tokens; see loaders.py. Begin and end are null
+        within a phase that the script marks, examples for the start of an iterator, tokens if they are unknown."""
         self.losses = []
         self.inputs = []
         """The first tensor of each forward pass with gradients, as a weak reference with its version."""
-
-
-class Source:
-    """An iterator of a DataLoader."""
-
-    is_trained_on = False
-
-    def __init__(self, iterator):
-        self.workers, self.starts_again = workers_of(iterator)
-        """Whether the next iterator of the DataLoader has workers of its own."""
 
 
 class Span:

@@ -28,6 +28,9 @@ NAMES = {
     "BaseDataLoaderIter": Name(
         "torch.utils.data.dataloader:_BaseDataLoaderIter", "to see each batch of a DataLoader"
     ),
+    "next_index": Name(
+        "torch.utils.data.dataloader:_BaseDataLoaderIter._next_index", "to count the indices of each batch"
+    ),
     "disable": Name(
         "torch._dynamo:disable", "hooks outside of compiled code; torch 2.0 has no torch.compiler"
     ),
@@ -53,6 +56,44 @@ def workers_of(iterator: Any) -> tuple[int, bool]:
     """The loader processes of a DataLoader's iterator, and whether they end with it."""
     workers = iterator._num_workers
     return workers, workers > 0 and not iterator._persistent_workers
+
+
+def replace_next_index(function: Any) -> None:
+    """Let all DataLoaders ask their samplers for the indices of a batch by this function."""
+    NAMES["BaseDataLoaderIter"].load()._next_index = function
+
+
+def sampler_of(iterator: Any) -> Any:
+    """What gives the indices of the batches of a DataLoader's iterator."""
+    return iterator._index_sampler
+
+
+def batch_size_of(iterator: Any) -> int | None:
+    """Examples of a batch, except the last one; null if the data set batches by itself, or if sizes vary."""
+    size = getattr(iterator._index_sampler, "batch_size", None) if iterator._auto_collation else None
+    return size if type(size) is int and size > 0 else None
+
+
+def are_examples(iterator: Any, index: Any) -> bool:
+    """Whether each member of `index`, which a sampler gave, is an example: a data set with indices is asked for it, and
+    the index is not a key of one example, such as a tuple of a video and its frame."""
+    has_indices = iterator._dataset_kind == 0 and hasattr(index, "__len__")
+    return has_indices and (iterator._auto_collation or isinstance(index, list))
+
+
+def number_of_next(iterator: Any) -> int:
+    """The number of the batch whose indices are asked for; 0 without workers."""
+    return getattr(iterator, "_send_idx", 0)
+
+
+def number_of_last(iterator: Any, waiting: Any) -> int | None:
+    """The number of the batch that the iterator has returned last; `waiting` are those that were not returned before
+    it. Null if it is not known."""
+    if not hasattr(iterator, "_send_idx"):
+        return 0
+    if getattr(iterator, "_in_order", True):
+        return iterator._rcvd_idx - 1  # type: ignore[no-any-return]
+    return next((number for number in waiting if number not in iterator._task_info), None)
 
 
 def version_of(tensor: Any) -> int:

@@ -57,6 +57,9 @@ def of_command(
             outcome |= {
                 "ranks_train": ranks_train if size > 1 else None,
                 "examples_per_step": batches[size] or None,
+                "recorded_by": json.dumps(
+                    {"examples": "by the loader's indices" if batches[size] else "not known: two sizes"}
+                ),
             }
             run.write_text(json.dumps(value))
         session = folder / "session.json"
@@ -70,6 +73,7 @@ def of_command(
 
 
 WEAK = of_command({1: 64, 2: 128})
+ASKED = ", by the loader's indices: is that your batch?"
 
 
 def slow_loader(folder: Path) -> None:
@@ -114,22 +118,22 @@ def test_scaling_is_what_the_batches_say(stored: Stored, mode: str) -> None:
 @pytest.mark.parametrize(
     ("stored", "line"),
     [
-        (
-            of_command({1: 64, 2: 64}),
-            "command: strong scaling; all ranks together train 64 examples per step",
-        ),
-        (WEAK, "command: weak scaling; each rank trains 64 examples per step"),
+        (of_command({1: 64, 2: 64}), "strong scaling; all ranks together train 64 examples per step" + ASKED),
+        (WEAK, "weak scaling; each rank trains 64 examples per step" + ASKED),
         (of_command({1: 64, 2: 96}), None),
-        (of_command({1: 64, 2: 128}, scaling="strong"), None),
+        (
+            of_command({1: 64, 2: 0}),
+            "the examples per step are not known: two sizes: give those of each rank with --examples-per-step N",
+        ),
     ],
     indirect=["stored"],
 )
-def test_a_session_says_which_scaling_was_counted(
+def test_a_session_says_what_was_counted(
     stored: Stored, line: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     summary.show(*stored, program="bench")
-    said = [text for text in capsys.readouterr().out.splitlines() if " scaling; " in text]
-    assert said == ([] if line is None else [line])
+    said = [text for text in capsys.readouterr().out.splitlines() if "examples per step" in text]
+    assert said == ([] if line is None else [f"command: {line}"])
 
 
 @loads(of_command({1: 64, 2: 128}, scaling="strong"))

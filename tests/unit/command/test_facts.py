@@ -27,10 +27,11 @@ def used(*groups: list[int]) -> dict[str, list[dict[str, Any]]]:
 def rank(number: int, **other: Any) -> dict[str, Any]:
     """The facts of a rank of a distributed training."""
     return {
-        "batch": 8, "counts": {"examples": 240, "tokens": 0, "steps": 30, "skipped": 0}, "digest": number,
+        "examples": {"loader": {"total": 240, "batch": 8}}, "tokens": 0, "measured_steps": 30, "skipped_steps": 0,
+        "loader_counts": ["indices"], "is_loaded_elsewhere": False, "digest": number,
         "world_size": 4, "reduced_bytes": 1000, "groups": used([0, 1, 2, 3]),
         "has_own_steps": False, "named_phases": [], "has_messages": False, "has_own_loss": False, "models": ["Net"],
-        "seen": ["backward", "data", "forward"], "examples_from": "loader",
+        "seen": ["backward", "data", "forward"],
         "loader": {"workers": 2, "starts": 1}, "closing": "SGD", "optimizers": ["SGD"],
         "late_optimizers": [], "trained_elements": 1000,
         "profile_problem": None,
@@ -44,21 +45,64 @@ def ranks(**other: Any) -> dict[str, dict[str, Any]]:
 
 def test_the_batch_and_the_examples_are_those_of_all_ranks() -> None:
     counted = ranks() | {
-        "3": rank(3, batch=6, counts={"examples": 90, "tokens": 630, "steps": 15, "skipped": 0})
+        "3": rank(3, examples={"loader": {"total": 90, "batch": 6}}, measured_steps=15, tokens=630)
     }
     found = facts.with_the_batch(RUN, counted)
     assert (found.batch_per_rank, found.global_batch) == (8, 30)
     outcome = facts.of_run(RUN, counted)
     assert outcome["examples_per_step"] == 30
-    assert outcome["tokens_per_example"] == 42 / 30
+    assert outcome["tokens_per_example"] is None  # three ranks have none
+    text = facts.of_run(RUN, ranks(tokens=24_000))
+    assert (text["examples_per_step"], text["tokens_per_example"]) == (32, 100)
     assert outcome["same_batch"] is False
-    assert json.loads(outcome["recorded_by"])["examples"] == "first dimension of the DataLoader's batches"
+    assert json.loads(outcome["recorded_by"])["examples"] == "by the loader's indices"
+
+
+NONE = {"loader": {"total": None, "batch": None}}
+ASKED = replace(RUN, batch_per_rank=8, global_batch=32)
+
+
+def by_model(batch: int, **other: Any) -> dict[str, Any]:
+    """Counts of a rank that reads no DataLoader."""
+    return {"examples": NONE | {"model": {"total": 30 * batch, "batch": batch}}, **other}
 
 
 def test_the_batch_is_unknown_if_a_rank_could_not_count_it() -> None:
-    assert facts.with_the_batch(RUN, ranks() | {"2": rank(2, batch=None)}) == RUN
-    without = ranks(batch=None, counts={"examples": 0, "tokens": 0, "steps": 30, "skipped": 0})
-    assert facts.of_run(RUN, without)["examples_per_step"] is None
+    """Also if the user asked for one: what was trained is another question."""
+    without = ranks() | {"2": rank(2, examples=NONE)}
+    for found in (facts.with_the_batch(RUN, without), facts.with_the_batch(ASKED, without)):
+        assert (found.batch_per_rank, found.global_batch) == (0, 0)
+    outcome = facts.of_run(RUN, without)
+    assert outcome["examples_per_step"] is None
+    assert json.loads(outcome["recorded_by"])["examples"] == "not known: not counted on rank 2"
+
+
+def test_rank_0_that_reads_the_batches_of_all_ranks_has_its_own() -> None:
+    """As accelerate does for a stream: rank 0 reads 32 examples, and each rank trains 8."""
+    read = {"loader": {"total": 960, "batch": 32}, "model": {"total": 240, "batch": 8}}
+    dispatched = {str(number): rank(number, **by_model(8)) for number in range(4)}
+    dispatched["0"] = rank(0, examples=read, loader_counts=["shape"])
+    outcome = facts.of_run(RUN, dispatched)
+    assert outcome["examples_per_step"] == 32
+    assert "conflict" not in json.loads(outcome["recorded_by"])
+    read["loader"] = {"total": 600, "batch": 20}
+    outcome = facts.of_run(RUN, dispatched)
+    assert outcome["examples_per_step"] is None
+    assert facts.with_the_batch(ASKED, dispatched).global_batch == 0
+    assert "rank 0 trains 20 examples" in json.loads(outcome["recorded_by"])["conflict"]
+
+
+@pytest.mark.parametrize(("batch", "agrees"), [(8, True), (24, True), (4, False), (12, False)])
+def test_whole_micro_batches_agree_with_what_the_user_asked_for(batch: int, agrees: bool) -> None:
+    counts = {"loader": {"total": 30 * batch, "batch": batch}}
+    outcome = facts.of_run(ASKED, ranks(examples=counts))
+    assert outcome["examples_per_step"] == (4 * batch if agrees else None)
+    assert ("conflict" in json.loads(outcome["recorded_by"])) is not agrees
+
+
+def test_an_error_of_the_recorder_leaves_no_count() -> None:
+    outcome = facts.of_run(RUN, ranks(errors={"examples": "Traceback"}))
+    assert outcome["examples_per_step"] is None
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -17,94 +14,8 @@ import pytest
 
 from bench.command.rank import PROBE_FOLDER
 from bench.measure import recorder
-from bench.measure.recorder import MEASURED, PROFILED, UNKNOWN_LOSS, UNKNOWN_PHASE, WARMUP, StepRows
-
-IDENTITY = {"session_id": "s", "run_id": "r", "attempt": 0, "rank": 0, "node": 0, "local_task": 0}
-WARMUP_STEPS, MEASURED_STEPS, PROFILED_STEPS = 3, 5, 2
-ASKED = WARMUP_STEPS + MEASURED_STEPS + PROFILED_STEPS
-BEGIN = """
-import torch
-from torch import nn
-from torch.utils.data import DataLoader, TensorDataset
-torch.manual_seed(0)
-net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3))
-data = TensorDataset(torch.randn(800, 4), torch.randint(0, 3, (800,)))
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-def show(loss):
-    print("LOSS", repr(float(loss)))
-"""
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A script that has ended."""
-
-    code: int
-    rows: StepRows | None
-    said: dict[str, Any]
-    """The probe's outcome."""
-    log: str
-    scratch: Path
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.said["command"]
-        return found
-
-    def column(self, name: str) -> list[Any]:
-        assert self.rows is not None
-        found: list[Any] = self.rows.column(name).tolist()
-        return found
-
-    @property
-    def shown(self) -> list[float]:
-        """The losses that the script printed, without the first step, which is not recorded."""
-        found = [float(line.split()[1]) for line in self.log.splitlines() if line.startswith("LOSS")]
-        return found[1 : 1 + len(self.column("loss"))]
-
-
-Run = Callable[..., Recorded]
-
-
-@pytest.fixture(scope="module")
-def forker() -> Iterator[subprocess.Popen[str]]:
-    environment = {**os.environ, "PYTHONPATH": str(PROBE_FOLDER), "OMP_NUM_THREADS": "1"}
-    environment.pop("BENCH_PROBE", None)
-    command = [sys.executable, str(Path(__file__).with_name("forker.py"))]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        yield process
-        assert process.stdin is not None
-        process.stdin.close()
-
-
-@pytest.fixture
-def run(forker: subprocess.Popen[str], tmp_path: Path) -> Run:
-    """Runs a script under the probe."""
-
-    def run_script(text: str, **job: Any) -> Recorded:
-        script, log = tmp_path / "script.py", tmp_path / "log"
-        script.write_text(BEGIN + dedent(text))
-        probe = {
-            "scratch": str(tmp_path), "rank": 0, "identity": IDENTITY, "warmup": WARMUP_STEPS, "steps": MEASURED_STEPS,
-            "profiled": PROFILED_STEPS, "step_optimizer": None, "examples_per_step": None, **job,
-        }  # fmt: skip
-        assert forker.stdin is not None
-        assert forker.stdout is not None
-        forker.stdin.write(json.dumps({"script": str(script), "log": str(log), "probe": probe}) + "\n")
-        forker.stdin.flush()
-        code = int(forker.stdout.readline())
-        outcome, rows = tmp_path / "outcome.rank0.json", tmp_path / "steps.rank0.raw"
-        return Recorded(
-            code=code,
-            rows=recorder.read(rows) if rows.exists() and rows.stat().st_size else None,
-            said=json.loads(outcome.read_text()) if outcome.exists() else {},
-            log=log.read_text(),
-            scratch=tmp_path,
-        )
-
-    return run_script
+from bench.measure.recorder import MEASURED, PROFILED, UNKNOWN_LOSS, UNKNOWN_PHASE, WARMUP
+from tests.unit.probe.recorded import ASKED, BEGIN, IDENTITY, MEASURED_STEPS, PROFILED_STEPS, WARMUP_STEPS, Run
 
 
 def test_a_plain_loop(run: Run) -> None:
@@ -123,8 +34,8 @@ def test_a_plain_loop(run: Run) -> None:
     assert found.column("kind") == kinds
     assert found.column("loss") == found.shown
     assert found.said["parameters"] == 4 * 16 + 16 + 16 * 3 + 3
-    assert found.facts["batch"] == 8
-    assert found.facts["counts"] == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
+    assert found.counted[1]["batch"] == 8
+    assert found.counts == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
     phases = np.array([found.column(f"{name}_ns") for name in recorder.PHASES])
     assert (phases > 0).all()
     assert (phases.sum(axis=0) <= found.column("step_ns")).all()
@@ -154,8 +65,8 @@ def test_batches_without_a_loader_and_keyword_inputs(run: Run) -> None:
     assert found.column("loss") == found.shown
     assert set(found.column("data_ns")) == {UNKNOWN_PHASE}
     assert min(found.column("forward_ns")) > 0
-    assert found.facts["counts"]["examples"] == 6 * MEASURED_STEPS
-    assert found.facts["counts"]["tokens"] == 42 * MEASURED_STEPS
+    assert found.counts["examples"] == 6 * MEASURED_STEPS
+    assert found.counts["tokens"] == 42 * MEASURED_STEPS
 
 
 TWO_OPTIMIZERS = """
@@ -212,7 +123,7 @@ def test_accumulated_micro_batches_are_one_step(run: Run) -> None:
     """)
     assert found.code == 0, found.log
     assert found.column("loss") == pytest.approx(found.shown, rel=1e-12)
-    assert found.facts["batch"] == 12
+    assert found.counted[1]["batch"] == 12
 
 
 def test_a_closure_that_the_optimizer_calls(run: Run) -> None:
@@ -264,7 +175,7 @@ def test_validation_belongs_to_no_step(run: Run) -> None:
         assert seconds >= 0.4 + 0.4  # the first batch, too
         start, before = found.column("start_ns")[step], found.column("start_ns")[step - 1]
         assert start - before - found.column("step_ns")[step - 1] == pytest.approx(seconds * 1e9, rel=1e-3)
-    assert found.facts["batch"] == 8
+    assert found.counted[1]["batch"] == 8
 
 
 def test_validation_of_the_module_inside_of_a_wrapper_belongs_to_no_step(run: Run) -> None:
@@ -291,7 +202,7 @@ def test_validation_of_the_module_inside_of_a_wrapper_belongs_to_no_step(run: Ru
     assert found.code == 0, found.log
     assert found.column("loss") == found.shown
     assert found.facts["models"] == ["Wrapper"]
-    assert found.facts["batch"] == 8
+    assert found.counted[1]["batch"] == 8
     ((step, seconds),) = found.facts["pauses"]
     assert (step, seconds >= 0.2) == (4, True)
 
@@ -338,7 +249,7 @@ def test_the_start_of_a_loader_is_loading_data_or_a_part_of_the_validation(run: 
     waited = [step for step, data_ns in enumerate(found.column("data_ns")) if data_ns >= 200_000_000]
     assert waited == [4, 9]
     assert found.facts["loader"] == {"workers": 0, "starts": 0}
-    assert found.facts["batch"] == 8
+    assert found.counted[1]["batch"] == 8
 
 
 @pytest.mark.parametrize(
@@ -378,7 +289,7 @@ def test_gradient_scaler(run: Run) -> None:
     assert found.code == 0, found.log
     assert found.column("loss") == found.shown
     assert len(found.column("loss")) == ASKED
-    assert found.facts["counts"]["skipped"] == 1
+    assert found.counts["skipped"] == 1
 
 
 def test_an_optimizer_for_each_parameter_inside_backward(run: Run) -> None:
@@ -434,7 +345,7 @@ def test_a_script_that_marks_its_own_steps(run: Run) -> None:
     assert found.code == 0, found.log
     assert found.column("loss") == found.shown
     assert min(found.column("data_ns")) > 0
-    assert found.facts["counts"] == {"examples": 25, "tokens": 75, "steps": 5, "skipped": 0}
+    assert found.counts == {"examples": 25, "tokens": 75, "steps": 5, "skipped": 0}
     assert found.facts["has_own_steps"]
     assert found.facts["has_own_loss"]
 
@@ -513,7 +424,7 @@ def test_pairs_of_recorded_and_bare_steps_follow_the_measured_ones(run: Run, pro
     losses = [float(line.split()[1]) for line in found.log.splitlines() if line.startswith("LOSS")][1:]
     assert len(losses) == trained + 2 * 3 + profiled
     assert found.column("loss") == losses[:trained] + losses[trained + 6 :]
-    assert found.facts["counts"] == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
+    assert found.counts == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
     pairs = found.said["selfcheck"]
     assert [pair for pair, _, _ in pairs] == [0, 0, 1, 1, 2, 2]
     assert all(
@@ -535,7 +446,7 @@ def test_a_script_that_ends_within_the_self_check_keeps_its_rows(run: Run) -> No
     assert found.code == 0, found.log
     assert found.column("kind") == [WARMUP] * WARMUP_STEPS + [MEASURED] * MEASURED_STEPS
     assert found.column("loss") == found.shown
-    assert found.facts["counts"]["steps"] == MEASURED_STEPS
+    assert found.counts["steps"] == MEASURED_STEPS
     assert len(found.said["selfcheck"]) == 3
 
 
@@ -588,7 +499,7 @@ def test_a_step_of_a_scaler_is_one_step_of_the_self_check(run: Run) -> None:
     assert found.code == 0, found.log
     losses = [line for line in found.log.splitlines() if line.startswith("LOSS")]
     assert len(losses) == 1 + WARMUP_STEPS + MEASURED_STEPS + 6 + PROFILED_STEPS
-    assert found.facts["counts"]["skipped"] == 0
+    assert found.counts["skipped"] == 0
 
 
 def test_what_came_before_the_scripts_own_first_step_does_not_count(run: Run) -> None:
@@ -602,8 +513,8 @@ def test_what_came_before_the_scripts_own_first_step_does_not_count(run: Run) ->
             bench_probe.step(examples=32)
     """, warmup=6)  # fmt: skip
     assert found.code == 0, found.log
-    assert found.facts["counts"]["examples"] == 32 * MEASURED_STEPS
-    assert found.facts["batch"] == 32
+    assert found.counts["examples"] == 32 * MEASURED_STEPS
+    assert found.counted[1]["batch"] == 32
 
 
 def test_examples_that_are_a_tensor_are_refused_at_once(run: Run) -> None:
@@ -646,7 +557,7 @@ def test_phases_that_the_script_marks_around_its_model_and_its_optimizer(run: Ru
     """)
     assert found.code == 0, found.log
     assert found.column("loss")[: ASKED - 1] == found.shown
-    assert found.facts["counts"] == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
+    assert found.counts == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
     assert min(found.column("forward_ns")) >= 20_000_000
     assert min(found.column("optimizer_ns")) >= 40_000_000
     phases = np.array([found.column(f"{name}_ns") for name in recorder.PHASES])
@@ -665,7 +576,7 @@ def test_examples_inside_of_a_marked_forward_phase_are_counted_without_a_loader(
             optimizer.step()
     """)
     assert found.code == 0, found.log
-    assert found.facts["batch"] == 6
+    assert found.counted[1]["batch"] == 6
 
 
 def test_a_profiler_of_the_script_leaves_the_measured_rows(run: Run) -> None:
@@ -692,7 +603,7 @@ def test_the_batches_of_a_validation_are_not_examples_of_the_training(run: Run) 
                         net(batch)
     """)
     assert found.code == 0, found.log
-    assert found.facts["counts"]["examples"] == 6 * MEASURED_STEPS
+    assert found.counts["examples"] == 6 * MEASURED_STEPS
     assert set(found.column("data_ns")) == {UNKNOWN_PHASE}
     assert len(found.facts["pauses"]) == 1
 
@@ -775,7 +686,7 @@ def test_a_copy_and_a_pickle_of_the_model_leave_the_recorder_alone(run: Run) -> 
     assert found.code == 0, found.log
     assert len(found.column("loss")) == ASKED
     assert min(found.column("forward_ns")) > 0
-    assert found.facts["batch"] == 8
+    assert found.counted[1]["batch"] == 8
 
 
 def test_a_pickled_model_needs_no_probe(run: Run, tmp_path: Path) -> None:
@@ -836,7 +747,7 @@ def test_batches_that_another_thread_loads_are_not_waited_for(run: Run) -> None:
     """)
     assert found.code == 0, found.log
     assert set(found.column("data_ns")) == {UNKNOWN_PHASE}
-    assert found.facts["examples_from"] == "model"
+    assert found.counted[0] == "model"
 
 
 def test_validation_of_a_copy_belongs_to_no_step(run: Run) -> None:
@@ -905,14 +816,14 @@ PLAIN = """
 """
 HOOKS = {
     "losses.note": "loss",
-    "hooks.count": "data",
-    "models.count": "forward",
+    "torch_private.are_examples": "examples",
+    "models.first_tensor": "forward",
     "counting.Counting.count": "step",
     "rows.Rows.add": "step",
     "closing.Closing.closes": "step",
     "models.Models.begin": "forward",
     "models.Models.end": "forward",
-    "hooks._source_of": "data",
+    "loaders.Loaders.loaded": "data",
     "record.Recorder._before_optimizer": "step",
     "record.Recorder._after_optimizer": "step",
     "ending.Ending.go_on": "step",
@@ -936,7 +847,8 @@ def test_an_error_of_the_probe_is_never_the_scripts(run: Run, of_plain: list[flo
     module, *inside, name = place.split(".")
     found = run(f"""
         import bench_probe.record
-        from bench_probe import closing, counting, ending, hooks, losses, models, record, rows, spans
+        from bench_probe import closing, counting, ending, hooks, loaders, losses, models, record, rows, spans
+        from bench_probe import torch_private
         def broken(*_arguments, **_options):
             raise ZeroDivisionError("planted")
         place = {".".join([module, *inside])}
@@ -955,12 +867,12 @@ def test_an_error_of_the_probe_is_never_the_scripts(run: Run, of_plain: list[flo
     assert set(found.facts["errors"]) == {HOOKS[place]}
 
 
-@pytest.mark.parametrize("place", ["losses.note", "models.count", "hooks.count"])
+@pytest.mark.parametrize("place", ["losses.note", "models.first_tensor", "torch_private.are_examples"])
 def test_out_of_memory_and_an_exit_pass_through_the_hooks(run: Run, place: str) -> None:
     for error in ("MemoryError()", "SystemExit(3)", "KeyboardInterrupt()"):
         found = run(f"""
             import bench_probe.record
-            from bench_probe import hooks, losses, models
+            from bench_probe import hooks, losses, models, torch_private
             def ends(*_arguments):
                 raise {error}
             {place} = ends
@@ -1009,7 +921,7 @@ def test_passes_that_train_nothing_are_not_recorded(run: Run, kind: str) -> None
     assert found.code == 0, found.log
     assert found.column("loss") == found.shown
     assert found.facts["errors"] == {}
-    assert found.facts["counts"]["examples"] == 8 * MEASURED_STEPS
+    assert found.counts["examples"] == 8 * MEASURED_STEPS
 
 
 def test_a_loss_of_a_subclass_that_refuses_is_unknown(run: Run) -> None:
@@ -1056,7 +968,7 @@ def test_a_step_for_each_group_of_parameters_is_one_step(run: Run, most: str) ->
     assert found.code == 0, found.log
     assert len(found.column("loss")) == ASKED
     assert found.column("loss") == found.shown
-    assert found.facts["counts"] == {"examples": 8 * 5, "tokens": 0, "steps": 5, "skipped": 0}
+    assert found.counts == {"examples": 8 * 5, "tokens": 0, "steps": 5, "skipped": 0}
     if most == "2":
         assert min(found.column("optimizer_ns")) > 0
         assert min(found.column("step_ns")[1:8]) > 20e6
@@ -1087,29 +999,3 @@ def test_a_script_that_ends_after_its_measured_steps_has_them_all(run: Run, coun
     assert "is_ended_by_us" not in found.said
     problem = found.facts["profile_problem"]
     assert problem is None if not ok else "ended before its profiled steps" in problem
-
-
-def test_two_modules_that_see_one_batch_count_it_once(run: Run) -> None:
-    found = run("""
-        critic = nn.Linear(4, 1)
-        both = torch.optim.SGD([*net.parameters(), *critic.parameters()], lr=0.1)
-        for step in range(100):
-            for part in range(2):
-                batch = torch.randn(8, 4)
-                (net(batch).square().mean() + critic(batch).square().mean()).backward()
-            both.step()
-    """)
-    assert found.code == 0, found.log
-    assert found.facts["batch"] == 16
-
-
-def test_a_tensor_that_is_filled_again_is_another_batch(run: Run) -> None:
-    found = run("""
-        batch = torch.empty(8, 4)
-        for step in range(100):
-            for part in range(3):
-                net(batch.copy_(torch.randn(8, 4))).square().mean().backward()
-            optimizer.step()
-    """)
-    assert found.code == 0, found.log
-    assert found.facts["batch"] == 24

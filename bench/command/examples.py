@@ -1,0 +1,119 @@
+"""The examples of a step of a command: which of the probe's counts holds, and whether the counts agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from bench.records.run_spec import RunSpec
+
+Commands = Mapping[str, Mapping[str, Any]]
+"""By rank, the key `command` of the probe's outcome (bench/probe/bench_probe/record.py)."""
+
+_GIVEN, _SAID, _LOADER, _MODEL, _COMPILED = "given", "said", "loader", "model", "compiled"
+_ENDED = "examples_per_step"
+
+
+class Counted(NamedTuple):
+    """The examples of a step. Lists have a number for each rank, in order; null: unknown."""
+
+    per_step: list[float] | None
+    """Mean over the measured steps."""
+    batches: list[int] | None
+    """The most frequent number."""
+    counted_by: str
+    """What was counted, in a few words."""
+    conflict: str | None = None
+    """The numbers that disagree."""
+
+
+def counted(spec: RunSpec, commands: Commands) -> Counted:
+    """The count that holds. A number that the user gives comes before the loader's count, and that before the model's.
+    Numbers that disagree are no count."""
+    ranks = [commands[rank] for rank in sorted(commands, key=int)]
+    given = spec.workload_options[_ENDED]
+    if given is not None:
+        return Counted([given] * len(ranks), [given] * len(ranks), "given as examples_per_step")
+    if any({"examples", "data"} & facts.get("errors", {}).keys() for facts in ranks):
+        return _unknown("the recorder made an error")
+    origins = [_origin(facts) for facts in ranks]
+    if _is_dispatched(origins, ranks):
+        origins = [_MODEL] * len(ranks)
+    if None in origins:
+        return _unknown(
+            "" if not any(origins) else f"not counted on rank {origins.index(None)}", is_read_elsewhere(ranks)
+        )
+    batches = [facts["examples"][origin]["batch"] for facts, origin in zip(ranks, origins, strict=True)]
+    how = [_words(facts, origin) for facts, origin in zip(ranks, origins, strict=True)]
+    conflict = _conflict(spec, batches, how)
+    if conflict is not None:
+        return Counted(None, None, "not known: counts disagree", conflict)
+    per_step = [
+        facts["examples"][origin]["total"] / max(1, facts["measured_steps"])
+        for facts, origin in zip(ranks, origins, strict=True)
+    ]
+    return Counted(per_step, batches, how[0])
+
+
+def is_read_elsewhere(ranks: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether another thread than the one that trains reads the DataLoader."""
+    return any(facts["is_loaded_elsewhere"] and "data" not in facts["seen"] for facts in ranks)
+
+
+def _unknown(reason: str, is_elsewhere: bool = False) -> Counted:
+    reason = reason or "another thread reads the DataLoader" * is_elsewhere
+    return Counted(None, None, ": ".join(filter(None, ("not known", reason))))
+
+
+def _origin(facts: Mapping[str, Any]) -> str | None:
+    return next(
+        (origin for origin in (_SAID, _LOADER, _MODEL, _COMPILED) if _batch(facts, origin) is not None), None
+    )
+
+
+def _batch(facts: Mapping[str, Any], origin: str) -> int | None:
+    found: int | None = facts["examples"].get(origin, {}).get("batch")
+    return found
+
+
+def _is_dispatched(origins: Sequence[str | None], ranks: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether rank 0 reads the batches of all ranks and sends each its own, as accelerate does for a stream."""
+    first, *others = ranks
+    read, trained = _batch(first, _LOADER), _batch(first, _MODEL)
+    return (
+        len(others) > 0
+        and origins[0] == _LOADER
+        and trained is not None
+        and read == trained * len(ranks)
+        and all(origin == _MODEL for origin in origins[1:])
+    )
+
+
+def _conflict(spec: RunSpec, batches: Sequence[int], how: Sequence[str]) -> str | None:
+    """The counts that disagree: with the batch that the user gave, by whole micro-batches, or between ranks whose
+    examples were counted in different ways."""
+    asked = spec.batch_per_rank
+    wrong = next((rank for rank, batch in enumerate(batches) if asked and batch % asked), None)
+    if asked and wrong is not None:
+        return (
+            f"rank {wrong} trains {batches[wrong]:,} examples per step, {how[wrong]}, and the command was told to take "
+            f"{asked:,} per rank"
+        )
+    other = next((rank for rank, words in enumerate(how) if words != how[0] and batches[rank] != batches[0]), None)
+    if other is None:
+        return None
+    return (
+        f"rank 0 trains {batches[0]:,} examples per step, {how[0]}, and rank {other} {batches[other]:,}, {how[other]}"
+    )
+
+
+def _words(facts: Mapping[str, Any], origin: str | None) -> str:
+    models = ", ".join(facts["models"]) or "the model"
+    return {
+        _SAID: "given to bench_probe.step",
+        _LOADER: "by the loader's indices"
+        if facts["loader_counts"] == ["indices"]
+        else "by the shape of the loader's batches",
+        _MODEL: f"by the first dimension of the first tensor given to {models}",
+        _COMPILED: "by the first dimension of the first tensor given to the compiled function",
+    }[origin or _MODEL]

@@ -1,0 +1,202 @@
+"""The batches of torch's DataLoaders: their examples, and the time that the script waits for them.
+
+The sampler of a DataLoader gives the indices of each batch to the main process, also if workers load it: their number
+is the batch's examples, whatever the batch looks like. A data set that batches by itself, or that has no indices, leaves
+only the shapes of the batch (batches.py).
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+
+from bench_probe import torch_private
+from bench_probe.batches import Tokens, digest, examples_in
+
+UNKNOWN_EXAMPLES = -1
+
+
+class Source:
+    """An iterator of a DataLoader."""
+
+    is_trained_on = False
+
+    def __init__(self, iterator, loader):
+        self.loader = loader
+        self.workers, self.starts_again = torch_private.workers_of(iterator)
+        """Whether the next iterator of the DataLoader has workers of its own."""
+        self.counts = {}
+        """The number of indices of each batch that was asked for and not returned, by the batch's own number."""
+
+
+class Loader:
+    """A DataLoader, over all of its iterators."""
+
+    def __init__(self, iterator):
+        self.batch_size = torch_private.batch_size_of(iterator)
+        """Examples that it gives to `collate_fn`; null if the data set batches by itself."""
+        self.tokens = Tokens()
+        self._step = -2
+        """The number of the step in which it was last asked for a batch."""
+        self.is_in_every_step = False
+        """Whether it was asked in the step before that one, too."""
+
+    def note(self, step):
+        """It is asked for a batch in the step of this number."""
+        if step != self._step:
+            self.is_in_every_step, self._step = step == self._step + 1, step
+
+
+class Loaders:
+    """The DataLoaders of a script, and those whose batches are trained on."""
+
+    def __init__(self, recorder):
+        self._recorder = recorder
+        self._loaders = weakref.WeakKeyDictionary()
+        """By their samplers, which their iterators share."""
+        self.pending = []
+        """The sources of batches since the last backward pass, and since the last validation."""
+        self.is_known = False
+        """Whether a backward pass has followed a batch."""
+        self.counted_by = set()
+        """What told the examples of batches: `indices`, or the `shape` of the batch."""
+        self.is_loading = False
+        """Whether a DataLoader is being asked. One that it asks is a part of it."""
+        self.is_read_elsewhere = False
+        """Whether another thread than the one that trains reads a DataLoader."""
+        self.workers, self.starts = None, 0
+        """Workers of the DataLoader that is trained on, and how often they have started again in the measured steps."""
+
+    def source_of(self, iterator):
+        if not hasattr(iterator, "_bench_source"):
+            sampler = torch_private.sampler_of(iterator)
+            try:
+                loader = self._loaders.get(sampler)
+                if loader is None:
+                    loader = self._loaders[sampler] = Loader(iterator)
+            except TypeError:  # a list of batches, for example
+                loader = Loader(iterator)
+            iterator._bench_source = Source(iterator, loader)
+        return iterator._bench_source
+
+    def loaded(self, iterator, begin, batch, is_end):
+        """The DataLoader has returned a batch, or has none left."""
+        recorder = self._recorder
+        source, step = self.source_of(iterator), recorder.step
+        number = torch_private.number_of_last(iterator, source.counts)
+        examples = source.counts.pop(number, None)
+        if not recorder.is_mine():  # meanwhile another thread has begun to train
+            return
+        end = None if begin is None else recorder.device.mark()
+        if is_end:
+            step.loads.append((source, begin, end, 0, 0))
+            return
+        loader = source.loader
+        if examples is None:
+            self.counted_by.add("shape")
+            examples = examples_in(batch, loader.batch_size) or UNKNOWN_EXAMPLES
+        else:
+            self.counted_by.add("indices")
+        loader.note(recorder.closed)
+        if source not in self.pending:
+            self.pending.append(source)
+        step.loads.append((source, begin, end, examples, loader.tokens.of(batch)))
+        if recorder.counting.wants_digest:
+            step.digest = digest(batch)
+
+    def train(self):
+        """A backward pass follows the batches: of the DataLoaders that are asked in every step, or else of the one that
+        was asked last. A batch for the validation of a copy, which has no hooks, is neither."""
+        pending, self.pending = self.pending, []
+        for source in [each for each in pending if each.loader.is_in_every_step] or pending[-1:]:
+            source.is_trained_on = self.is_known = True
+
+    def validate(self):
+        """A forward pass without gradients follows the batches."""
+        self.pending = []
+
+
+def install(recorder):
+    import torch.utils.data.dataloader as loaders
+
+    loaders.DataLoader.__iter__ = _around_start(recorder, loaders.DataLoader.__iter__)
+    torch_private.replace_next_index(_around_index(recorder, torch_private.next_index))
+    iterator = torch_private.BaseDataLoaderIter
+    iterator.__next__ = _around_load(recorder, iterator.__next__)
+
+
+def _around_start(recorder, start):
+    """The start of a DataLoader's workers belongs to its batches."""
+
+    def begin():
+        if not recorder.is_mine() or recorder.depth:
+            return None
+        if recorder.owes_ending:
+            recorder.go_on()
+        return recorder.device.mark()
+
+    def started(iterator, begin):
+        source = recorder.loaders.source_of(iterator)
+        recorder.step.loads.append((source, begin, recorder.device.mark(), None, None))
+
+    begins, ends = recorder.guarded("data", begin), recorder.guarded("data", started)
+
+    @functools.wraps(start)
+    def call(loader):
+        begin = begins()
+        iterator = start(loader)
+        if begin is not None:
+            ends(iterator, begin)
+        return iterator
+
+    return call
+
+
+def _around_index(recorder, next_index):
+    """Keep the number of indices of each batch, by the batch's own number, until it is returned."""
+
+    def keep(iterator, index):
+        number, counts = torch_private.number_of_next(iterator), recorder.loaders.source_of(iterator).counts
+        if number == 0:  # the beginning, also of another epoch of workers that persist
+            counts.clear()
+        counts[number] = len(index) if torch_private.are_examples(iterator, index) else None
+
+    kept = recorder.guarded("examples", keep)
+
+    @functools.wraps(next_index)
+    def call(iterator):
+        index = next_index(iterator)
+        kept(iterator, index)
+        return index
+
+    return call
+
+
+def _around_load(recorder, load):
+    errors, loaders = recorder.errors, recorder.loaders
+
+    @functools.wraps(load)
+    def call(iterator):
+        if loaders.is_loading or not recorder.is_mine() or "data" in errors:
+            if not recorder.is_copy and recorder.is_elsewhere():
+                loaders.is_read_elsewhere = True
+            return load(iterator)
+        if recorder.owes_ending:
+            recorder.go_on()
+        # within a phase that the script marks, the time is that phase's
+        begin = None if recorder.depth else recorder.device.mark()
+        recorder.depth += 1
+        loaders.is_loading, batch, is_end = True, None, True
+        try:
+            batch = load(iterator)
+            is_end = False
+        finally:
+            recorder.depth -= 1
+            loaders.is_loading = False
+            try:
+                loaders.loaded(iterator, begin, batch, is_end)
+            except Exception:
+                recorder.turn_off("data")
+        return batch
+
+    return call
