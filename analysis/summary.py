@@ -19,7 +19,7 @@ from analysis.tables.scaling import scaling_table
 from analysis.tables.scaling_brief import brief_tables
 from analysis.tables.table import Table
 from analysis.tables.target import target_table
-from analysis.wording import command_scaling, lost_efficiency, machine, recorder_overhead, target, unlike_runs
+from analysis.wording import command_scaling, lost_efficiency, machine, pauses, recorder_overhead, target, unlike_runs
 from analysis.wording.batch_search import limits
 from analysis.wording.caveats import (
     busy,
@@ -90,6 +90,7 @@ def show(
         *([imported_from(session_row)] if session_row["imported"] is not None else []),
         *reasons(coverage),
         *command_scaling.lines(points, runs),
+        *pauses.lines(runs),
         *unlike_runs.sentences(differing),
         *workers_of_baselines(points),
         *outside_rounds(points),

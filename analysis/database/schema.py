@@ -24,7 +24,10 @@ from bench.records.vocabulary import SCHEMA_VERSION
 
 SESSION_TABLES = ("sessions", "runs", *PARQUET_TABLES, "environment", "planned_runs")
 """Tables that load fills from a session's files; each has the column session_id."""
-RUN_TABLES = ("step_stats", "run_rank_stats", "run_stats", "run_device_stats", "run_part_stats", "sensors")
+RUN_TABLES = (
+    "long_steps", "paused_profiles", "step_stats", "run_pauses", "run_rank_stats", "run_stats", "run_device_stats",
+    "run_part_stats", "sensors",
+)  # fmt: skip
 """Derived from the rows of single runs, in this order."""
 FITTED_TABLE = "law_fits"
 """Filled from Python with the scaling laws fitted to law_points."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from analysis.database.rows import Row
 from analysis.wording import verdicts
 from analysis.wording.numbers import estimate
+from analysis.wording.pauses import left_out
 from analysis.wording.plain_text import counted, listed, word
 from analysis.wording.sizes import largest, size_of
 from bench.records.vocabulary import COMMAND
@@ -43,6 +44,10 @@ def outcome(point: Row) -> int:
 def headline(points: Sequence[Row], name: Callable[[str], str] = str, machine: str = "") -> str:
     """How fast the largest sizes are, in one line. If nothing was trained, `machine`: the sentence on the measured
     machine."""
+    return _of_sizes(points, name, machine) + left_out(points)
+
+
+def _of_sizes(points: Sequence[Row], name: Callable[[str], str], machine: str) -> str:
     found = largest(points)
     if not found:
         return _of_nothing_compared(points, name, machine)
@@ -128,6 +133,14 @@ def _of_nothing_compared(points: Sequence[Row], name: Callable[[str], str], mach
         return (
             f"{name(most['case_name'])} on {size_of(most)}: {verdicts.INDEPENDENT_COPIES} of the model, because "
             "no gradients are reduced over all ranks; so there is neither speedup nor efficiency."
+        )
+    paused = [point for point in measured if point["verdict"] == verdicts.UNEXPLAINED_PAUSES]
+    if paused:
+        most = max(paused, key=lambda point: point["unexplained_share"])
+        return (
+            f"{name(most['case_name'])} on {size_of(most)}: pauses of an unknown kind take "
+            f"{100 * most['unexplained_share']:.0f} % of the time; so there is no speedup until --pauses says whether "
+            "they are training."
         )
     have_tokens = all(point["tokens_per_s"] is not None for point in measured)
     rate = "tokens_per_s" if have_tokens else "throughput"

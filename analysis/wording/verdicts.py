@@ -16,6 +16,8 @@ DIFFERENT_TRAINING = "different training"
 """Verdict where the losses show that more workers train another model, so that the speeds cannot be compared."""
 INDEPENDENT_COPIES = "independent copies"
 """Verdict where the ranks of a command combine no gradients, so that there is neither speedup nor efficiency."""
+UNEXPLAINED_PAUSES = "unexplained pauses"
+"""Verdict where pauses of a command may be training or not, so that there is neither speedup nor efficiency."""
 UNDECIDED = "undecided"
 """Verdict if the interval of the efficiency spans more than two verdicts, or if repeats are too few for an interval."""
 ONE_REPEAT = "one repeat"
@@ -33,6 +35,7 @@ _TONES: dict[str, Tone] = {
     RETROGRADE: "bad",
     DIFFERENT_TRAINING: "bad",
     INDEPENDENT_COPIES: "bad",
+    UNEXPLAINED_PAUSES: "bad",
 }
 _OR = " or "
 _LIMIT = re.compile(r">=? ([\d.]+) THEN '(\w+)'")

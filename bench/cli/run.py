@@ -24,7 +24,7 @@ from bench.cli._suite_argument import start_of
 
 _OF_THE_COMMAND = (
     *("variables", "cwd", "isolate", "name", "scaling", "batch_per_rank", "global_batch"),
-    *("examples_per_step", "step_optimizer"),
+    *("examples_per_step", "pauses", "step_optimizer"),
 )
 _OF_A_SUITE = ("--quick", "--case", "--data")
 _GROUPS = {
@@ -119,6 +119,11 @@ class _Run(GroupedCommand):
 @click.option(
     "--examples-per-step", type=click.IntRange(min=1), metavar="N",
     help="Examples of a rank in each step, if bench cannot count them.",
+)  # fmt: skip
+@click.option(
+    "--pauses", type=click.Choice(["count", "leave-out"]),
+    help="Whether pauses between steps count as training. count: all of them; leave-out: none.  [default: only those of"
+    " an unknown kind]",
 )  # fmt: skip
 @click.option(
     "--step-optimizer", metavar="CLASS|N",

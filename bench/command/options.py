@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
@@ -78,6 +78,9 @@ class CommandOptions:
     step last."""
     examples_per_step: Annotated[int, Ge(1), Le(10**9)] | None = None
     """Examples of a rank in each step, if the probe cannot count them."""
+    pauses: Literal["count", "leave-out"] | None = None
+    """Whether time between steps counts as training. count: all of it; leave-out: none of it. null: only where bench
+    does not know what the script did."""
     script: str | None = None
     """File whose content and repository are recorded. null: the first argument that is a file FILE.py or FILE.sh."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bench.measure import evals, rank_tables
+from bench.measure import rank_tables
 from bench.measure.profile import collective_names
 from bench.measure.profile.collective_names import GroupEvent, NcclKernel
 from bench.measure.profile.profiled_step import (
@@ -56,27 +56,7 @@ def store(scratch: Path, part: RunPart, outcomes: Mapping[int, dict[str, Any]]) 
             facts = outcome["command"]
             facts |= store_profile(scratch, writer, part.run, facts["groups"])
             store_selfcheck(scratch, writer, part.run, outcome.pop("selfcheck"))
-    if 0 in outcomes:  # one agent writes the table
-        store_pauses(scratch, outcomes.values())
-
-
-def store_pauses(scratch: Path, outcomes: Iterable[Mapping[str, Any]]) -> None:
-    """Write the pauses before steps of a command as rows of `evals`. Any rank may validate or save alone: a row has the
-    longest pause of a rank."""
-    longest_s: dict[int, float] = {}
-    for facts in outcomes:
-        for step, seconds in facts.get("command", {}).get("pauses", ()):
-            longest_s[step] = max(seconds, longest_s.get(step, 0.0))
-    for step, seconds in sorted(longest_s.items()):
-        evals.append(
-            scratch / evals.FILE_NAME,
-            step=step,
-            epoch=None,
-            val_loss=None,
-            val_accuracy=None,
-            elapsed_s=None,
-            validation_s=seconds,
-        )
+            _append(scratch, "pauses", writer, [tuple(pause) for pause in facts.pop("pauses")])
 
 
 def store_profile(

@@ -44,7 +44,7 @@ def suite_of_command(
         "command": ([str(word) for word in words], "COMMAND"),
         "env": (_variables(variables), "--env"),
     }
-    for key in ("cwd", "isolate", "step_optimizer", "examples_per_step"):
+    for key in ("cwd", "isolate", "step_optimizer", "examples_per_step", "pauses"):
         if options.get(key) is not None:
             workload[key] = (options[key], _option(key))
     case: dict[str, Any] = {

@@ -25,6 +25,7 @@ _OF_RANKS = (
     "profile",
     "profile_collectives",
     "profile_groups",
+    "pauses",
     "selfcheck",
     "wire_steps",
     "rank_places",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from bench.records.vocabulary import SELFCHECK_KINDS, STEP_KINDS
+from bench.records.vocabulary import PAUSE_KINDS, SELFCHECK_KINDS, STEP_KINDS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +152,13 @@ PARQUET_TABLES: dict[str, dict[str, Column]] = {
         "round": _KEY,
         "message_factor": replace(_DOUBLE, required=True),
         "step_ns": replace(_BIGINT, required=True),
+    },
+    "pauses": {
+        "rank": _KEY,
+        "node": _INTEGER,
+        "step": _KEY,
+        "kind": replace(_TEXT_KEY, choices=PAUSE_KINDS),
+        "pause_ns": replace(_BIGINT, required=True),
     },
     "selfcheck": {
         "rank": _KEY,

@@ -16,6 +16,7 @@ per_rank AS (
         avg(exposed_communication_ns) / 1e6 AS exposed_communication_ms,
         avg(compute_ns) / 1e6 AS compute_ms
     FROM profile
+    ANTI JOIN paused_profiles USING (session_id, run_id, attempt, step)
     GROUP BY session_id, run_id, attempt, rank
 ),
 per_run AS (
@@ -38,6 +39,7 @@ messages AS (
         sum(message_bytes) FILTER (op = 'all_reduce') AS all_reduce_bytes,
         sum(time_ns) FILTER (op = 'all_reduce') AS all_reduce_ns
     FROM profile_collectives
+    ANTI JOIN paused_profiles USING (session_id, run_id, attempt, step)
     GROUP BY session_id, run_id, attempt
 ),
 -- The slowest rank: without synchronisation no rank waits for it; with synchronisation all do.

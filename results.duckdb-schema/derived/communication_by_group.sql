@@ -7,6 +7,7 @@ WITH step_totals AS (
         count(*) AS rank_steps,
         sum(step_ns) AS step_ns
     FROM profile
+    ANTI JOIN paused_profiles USING (session_id, run_id, attempt, step)
     GROUP BY session_id, run_id, attempt
 ),
 per_run AS (
@@ -20,6 +21,7 @@ per_run AS (
         if(bool_or(exposed_ns IS NULL), NULL, sum(exposed_ns)) / any_value(rank_steps) / 1e6 AS exposed_ms,
         exposed_ms * 1e6 * any_value(rank_steps) / any_value(step_ns) AS exposed_share
     FROM profile_groups
+    ANTI JOIN paused_profiles USING (session_id, run_id, attempt, step)
     JOIN step_totals USING (session_id, run_id, attempt)
     GROUP BY session_id, run_id, attempt, dimension
 ),

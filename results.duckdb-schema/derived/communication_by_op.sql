@@ -2,7 +2,10 @@
 -- ranks, profiled steps and ok repeats. `control` is communication without parameters or gradients: single numbers and
 -- integers.
 WITH rank_steps AS (
-    SELECT session_id, run_id, attempt, count(*) AS steps FROM profile GROUP BY session_id, run_id, attempt
+    SELECT session_id, run_id, attempt, count(*) AS steps
+    FROM profile
+    ANTI JOIN paused_profiles USING (session_id, run_id, attempt, step)
+    GROUP BY session_id, run_id, attempt
 ),
 smaller_groups AS (
     SELECT session_id, run_id, attempt, min(ranks) AS least_ranks
@@ -17,6 +20,7 @@ per_run AS (
         if(bool_or(message_bytes IS NULL), NULL, sum(message_bytes)) / any_value(steps) AS message_bytes,
         sum(time_ns) / any_value(steps) / 1e6 AS time_ms
     FROM profile_collectives
+    ANTI JOIN paused_profiles USING (session_id, run_id, attempt, step)
     JOIN rank_steps USING (session_id, run_id, attempt)
     LEFT JOIN smaller_groups USING (session_id, run_id, attempt)
     GROUP BY session_id, run_id, attempt, op

@@ -18,6 +18,7 @@ waits AS (
         avg(before_wait_ns_max - before_wait_ns_max_without_data) AS data_ns_added,
         avg(before_wait_ns_max_without_data) AS before_wait_ns_most
     FROM step_stats
+    ANTI JOIN paused_profiles USING (session_id, run_id, attempt, step)
     WHERE kind IN ('measured', 'profiled')
     GROUP BY session_id, run_id, attempt, kind
 ),
@@ -31,6 +32,7 @@ profiled_data_of_one AS (
     SELECT session_id, run_id, attempt, avg(data_ns) AS data_ns_mean
     FROM steps
     SEMI JOIN profiled_alone USING (session_id, run_id, attempt)
+    ANTI JOIN paused_profiles USING (session_id, run_id, attempt, step)
     WHERE kind = 'profiled'
     GROUP BY session_id, run_id, attempt
 ),
@@ -39,6 +41,7 @@ profiled_ranks AS (
         session_id, run_id, attempt, rank,
         avg(compute_ns) AS compute_ns_mean
     FROM profile
+    ANTI JOIN paused_profiles USING (session_id, run_id, attempt, step)
     GROUP BY session_id, run_id, attempt, rank
 ),
 fastest AS (
@@ -54,6 +57,7 @@ each_profiled_step AS (
         max(exposed_communication_ns) AS exposed_ns_most,
         max(compute_ns) AS compute_ns_most
     FROM profile
+    ANTI JOIN paused_profiles USING (session_id, run_id, attempt, step)
     GROUP BY session_id, run_id, attempt, step
 ),
 profiled AS (

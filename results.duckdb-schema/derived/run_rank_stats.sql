@@ -3,7 +3,8 @@
 -- finishes the step before it, and ends when this rank starts the step after it: waiting for the last rank counts as
 -- part of the span, as in every step. In a command one rank may validate or save alone, while the others have begun the
 -- step after it and wait there. Its pause ends for all ranks when the last rank starts that step, and this wait counts
--- neither in the span, nor in the step, nor in the longer of its forward and backward phases.
+-- neither in the span, nor in the step, nor in the longer of its forward and backward phases. The same holds for waiting
+-- in `long_steps`, but its pauses are in the span and in the step, unless `--pauses leave-out` is given.
 WITH trained_steps AS NOT MATERIALIZED (
     SELECT * FROM steps WHERE kind IN ('warmup', 'measured')
 ),
@@ -14,8 +15,9 @@ borders AS (
         session_id, run_id, attempt,
         step AS validated_step,
         unnest([step - 1, step]) AS step
-    FROM evals
+    FROM (SELECT session_id, run_id, attempt, step FROM evals UNION SELECT session_id, run_id, attempt, step FROM pauses)
     SEMI JOIN (FROM step_stats WHERE kind = 'measured') AS resumed USING (session_id, run_id, attempt, step)
+    ANTI JOIN (FROM runs WHERE pauses_of(config) = 'count') AS with_pauses USING (session_id, run_id, attempt)
 ),
 at_borders AS (
     SELECT
@@ -50,6 +52,17 @@ pauses AS (
         sum(if(waits_in_backward, 0, least(waited_ns, resumed_forward_ns))) AS waited_in_forward_ns,
         sum(if(waits_in_backward, least(waited_ns, resumed_backward_ns), 0)) AS waited_in_backward_ns
     FROM each_pause
+    GROUP BY session_id, run_id, attempt, rank
+),
+unexplained AS (
+    SELECT
+        session_id, run_id, attempt, rank,
+        sum(waited_ns) FILTER (waited_in = 'forward') AS long_in_forward_ns,
+        sum(waited_ns) FILTER (waited_in = 'backward') AS long_in_backward_ns,
+        (sum(pause_ns) FILTER (pauses_of(config) = 'leave-out'))::BIGINT AS left_out_ns,
+        (sum(own_ns + waited_ns) FILTER (pauses_of(config) = 'leave-out'))::BIGINT AS left_out_of_steps_ns
+    FROM long_steps
+    JOIN runs USING (session_id, run_id, attempt)
     GROUP BY session_id, run_id, attempt, rank
 ),
 of_runs AS (
@@ -139,16 +152,18 @@ over_steps AS (
 final AS (
     SELECT
         over_steps.* EXCLUDE (first_to_last_ns, waits_are_known, all_step_ns, all_forward_ns, all_backward_ns),
-        first_to_last_ns - coalesce(pauses_ns, 0) AS span_ns,
-        (all_step_ns - coalesce(waited_ns, 0)) / measured_steps AS step_ns_mean,
-        (all_forward_ns - coalesce(waited_in_forward_ns, 0)) / measured_steps AS forward_ns_mean,
-        (all_backward_ns - coalesce(waited_in_backward_ns, 0)) / measured_steps AS backward_ns_mean,
+        first_to_last_ns - coalesce(pauses_ns, 0) - coalesce(left_out_ns, 0) AS span_ns,
+        (all_step_ns - coalesce(waited_ns, 0) - coalesce(left_out_of_steps_ns, 0)) / measured_steps AS step_ns_mean,
+        (all_forward_ns - coalesce(waited_in_forward_ns, 0) - coalesce(long_in_forward_ns, 0)) / measured_steps
+            AS forward_ns_mean,
+        (all_backward_ns - coalesce(waited_in_backward_ns, 0) - coalesce(long_in_backward_ns, 0)) / measured_steps
+            AS backward_ns_mean,
         floor_rise AS memory_growth_bytes_per_step,
         floor_rise > 0 AND mean_rise > 0 AND floor_rise * measured_steps >= 0.01 * memory_allocated_bytes_mean
             AS memory_grows,  -- whether floor and mean rise in every sixth, by 1 % in all; null below 8 readings
         if(waits_are_known, coalesce(times_last, 0), NULL) AS times_last
         -- measured_steps: steps that the rank completed
-        -- span_ns: last end - first start - validations in between, on the rank's own clock
+        -- span_ns: last end - first start - pauses in between that are left out, on the rank's own clock
         -- step_ns_mean: mean of the rank's own steps
         -- data_ns_mean: data phase, mean over measured steps
         -- forward_ns_mean: forward phase, mean over measured steps
@@ -162,6 +177,7 @@ final AS (
         -- times_last: measured steps in which this rank was the last to wait for the others; null if unknown
     FROM over_steps
     LEFT JOIN pauses USING (session_id, run_id, attempt, rank)
+    LEFT JOIN unexplained USING (session_id, run_id, attempt, rank)
     LEFT JOIN rises USING (session_id, run_id, attempt, rank)
     LEFT JOIN times_last USING (session_id, run_id, attempt, rank)
 )

@@ -21,6 +21,22 @@ of_files AS (
     HAVING max(abs(whole_run_s / rounded_to_s - round(whole_run_s / rounded_to_s))) < 1e-5
         AND min(round(whole_run_s / rounded_to_s)) >= 1
 ),
+-- Time between the begin of the first measured step and the end of the last one, and the pauses in it.
+spans AS (
+    SELECT session_id, run_id, attempt, (max(end_ns) - min(start_ns)) / 1e9 AS all_s
+    FROM step_stats
+    WHERE kind = 'measured'
+    GROUP BY session_id, run_id, attempt
+),
+pause_sums AS (
+    SELECT
+        session_id, run_id, attempt,
+        sum(pause_s) FILTER (kind = 'validation') AS validation_s,
+        sum(pause_s) FILTER (kind = 'saving') AS saving_s,
+        sum(pause_s) FILTER (kind = 'unexplained') AS unexplained_s
+    FROM run_pauses
+    GROUP BY session_id, run_id, attempt
+),
 roundings AS (
     SELECT session_id, max(rounded_to_s)::DOUBLE AS rounded_to_s FROM of_files GROUP BY session_id
 ),
@@ -36,6 +52,8 @@ throughputs AS (
     LEFT JOIN run_stats USING (session_id, run_id, attempt)
     LEFT JOIN best_evals USING (session_id, run_id, attempt)
     LEFT JOIN roundings USING (session_id)
+    LEFT JOIN spans USING (session_id, run_id, attempt)
+    LEFT JOIN pause_sums USING (session_id, run_id, attempt)
     WHERE probe IS NOT TRUE
 ),
 final AS (
@@ -104,7 +122,18 @@ final AS (
         data_ns_mean / (data_ns_mean + forward_ns_mean + backward_ns_mean + optimizer_ns_mean) AS data_share,
         -- resolution: what an imported file rounds its times to ÷ the time; null: not rounded
         rounded_to_s / whole_run_s AS resolution,
-        span_ns / 1e9 AS span_s,                               -- duration of the measured steps
+        span_ns / 1e9 AS span_s,                               -- duration of the measured steps that throughput counts
+        pauses_of(config) AS pauses,  -- --pauses of a command: count, leave-out; null: only unexplained ones count
+        -- validation_share: share of the time between the begin of the first measured step and the end of the last one
+        coalesce(validation_s / all_s, 0) AS validation_share,
+        coalesce(saving_s / all_s, 0) AS saving_share,
+        coalesce(unexplained_s / all_s, 0) AS unexplained_share,  -- in pauses of which nothing is known
+        -- left_out_share: share of that time in pauses that throughput does not count
+        CASE pauses
+            WHEN 'count' THEN 0
+            WHEN 'leave-out' THEN validation_share + saving_share + unexplained_share
+            ELSE validation_share + saving_share
+        END AS left_out_share,
         compile_s, measured_recompiles,
         setup_s,
         elapsed_s  -- start to end of the run, start-up included

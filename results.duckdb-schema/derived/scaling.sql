@@ -5,7 +5,8 @@
 -- (`rounds`), else Welch's, which needs two ok runs on each side and three on one; a baseline's own row is exact. If
 -- the baseline ran on another kind of device, in another precision, with another batch or another workload, there is a
 -- speedup but no efficiency and no verdict: the ratio then includes the effect of that difference. Ranks of a command
--- that train independent copies of the model have neither speedup nor efficiency.
+-- that train independent copies of the model have neither speedup nor efficiency, and neither has a command with
+-- unexplained pauses of over a tenth of its time, until `--pauses` says what they are.
 WITH baselines AS (
     SELECT
         session_id AS baseline_session_id,
@@ -25,7 +26,8 @@ WITH baselines AS (
         repeats AS baseline_repeats,
         logs AS baseline_logs,
         throughput AS baseline_throughput,
-        resolution AS baseline_resolution
+        resolution AS baseline_resolution,
+        hides_work AS baseline_hides_work
     FROM placements
     WHERE repeats > 0
     QUALIFY row_number() OVER (
@@ -75,7 +77,7 @@ paired AS (
     FROM placements
     LEFT JOIN baselines
         ON baseline_session_id = placements.session_id AND baseline_case = coalesce(baseline, case_name)
-        AND ranks_train IS DISTINCT FROM 'independent copies'
+        AND ranks_train IS DISTINCT FROM 'independent copies' AND NOT (hides_work OR baseline_hides_work)
     LEFT JOIN smaller
         ON larger_session_id = placements.session_id AND larger_case_name = placements.case_name
         AND larger_workers = placements.workers
@@ -236,7 +238,8 @@ final AS (
         ranks_per_node,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         threads, placement, locality, device_type, device_name, precision, batch_per_rank, global_batch,
-        examples_per_step, ranks_train, oversubscribed, slurm_job_id, runs, repeats, slow_runs, throughput,
+        examples_per_step, ranks_train, oversubscribed, slurm_job_id, runs, repeats, slow_runs,
+        unexplained_share, left_out_share, throughput,
         throughput_lo,
         throughput_hi,
         throughput_unit,
@@ -280,10 +283,11 @@ final AS (
         -- gustafson: serial fraction, weak scaling only; null at the baseline
         (relative_workers - ratio) * gustafson_scale AS gustafson,
         -- verdict: by efficiency (two if the interval reaches two, undecided if more or without one), retrograde,
-        -- different training, independent copies; one repeat; published, one figure; null: baseline, not scaled, not
-        -- comparable
+        -- different training, independent copies, unexplained pauses; one repeat; published, one figure; null: baseline,
+        -- not scaled, not comparable
         CASE
             WHEN ranks_train = 'independent copies' THEN ranks_train
+            WHEN hides_work THEN 'unexplained pauses'
             WHEN is_compared AND trains_differently THEN 'different training'
             WHEN is_judged AND is_slower THEN 'retrograde'
             WHEN is_judged AND is_published THEN 'published, one figure'

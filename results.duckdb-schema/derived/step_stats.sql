@@ -1,7 +1,8 @@
 -- One row per step of an attempt, over its ranks. The step time at step s is E(s) - E(s-1), where E is the latest end
 -- over ranks, so that step times add up to the span. (The median of per-step maxima over ranks would be biased by the
 -- number of ranks alone.) At the start of a kind of step or after a validation, a pause and a barrier precede the step,
--- so its time starts at its earliest rank; in a command, where one rank may validate alone, at its last rank.
+-- so its time starts at its earliest rank; in a command, where one rank may validate or save alone, at its last rank.
+-- `--pauses count` of a command leaves the pause in the step; `--pauses leave-out` also takes out that of `long_steps`.
 WITH waiting_runs AS (
     SELECT session_id, run_id, attempt, strategy, ranks_train FROM runs WHERE world_size > 1
 ),
@@ -42,17 +43,28 @@ with_previous AS (
     FROM over_ranks
     WINDOW earlier AS (PARTITION BY session_id, run_id, attempt, kind ORDER BY step)
 ),
-validated_steps AS (
-    SELECT DISTINCT session_id, run_id, attempt, step AS validated_step
-    FROM evals
+resumed_steps AS (
+    SELECT session_id, run_id, attempt, step AS resumed_step, pauses_of(any_value(config)) AS pauses
+    FROM (SELECT session_id, run_id, attempt, step FROM evals UNION SELECT session_id, run_id, attempt, step FROM pauses)
+    JOIN runs USING (session_id, run_id, attempt)
+    GROUP BY session_id, run_id, attempt, step
+),
+left_out AS (
+    SELECT session_id, run_id, attempt, step AS long_step, max(pause_ns) AS left_out_ns
+    FROM long_steps
+    SEMI JOIN (FROM runs WHERE pauses_of(config) = 'leave-out') AS without_pauses USING (session_id, run_id, attempt)
+    GROUP BY session_id, run_id, attempt, step
 ),
 final AS (
     SELECT
         with_previous.* EXCLUDE (resumed_ns, previous_end_ns, previous_step)
         REPLACE (CASE WHEN nonfinite_losses = 0 THEN loss END AS loss),
-        end_ns - CASE
-            WHEN previous_step = step - 1 AND validated_step IS NULL THEN previous_end_ns
-            WHEN validated_step IS NOT NULL THEN resumed_ns
+        CASE WHEN previous_step = step - 1 AND resumed_step IS NOT NULL THEN resumed_ns - previous_end_ns END
+            AS pause_ns,  -- a validation, or a pause of a command of a known kind, before the step; null: none
+        end_ns - coalesce(left_out_ns, 0) - CASE
+            WHEN previous_step = step - 1 AND (resumed_step IS NULL OR pauses IS NOT DISTINCT FROM 'count')
+                THEN previous_end_ns
+            WHEN resumed_step IS NOT NULL THEN resumed_ns
             ELSE start_ns
         END AS step_ns  -- E(s) - E(s-1)
         -- step: 0-based
@@ -69,8 +81,11 @@ final AS (
         -- memory_allocated_bytes: largest over ranks
         -- memory_reserved_bytes: largest over ranks
     FROM with_previous
-    LEFT JOIN validated_steps
-        ON validated_steps.session_id = with_previous.session_id AND validated_steps.run_id = with_previous.run_id
-        AND validated_steps.attempt = with_previous.attempt AND validated_step = with_previous.step
+    LEFT JOIN resumed_steps
+        ON resumed_steps.session_id = with_previous.session_id AND resumed_steps.run_id = with_previous.run_id
+        AND resumed_steps.attempt = with_previous.attempt AND resumed_step = with_previous.step
+    LEFT JOIN left_out
+        ON left_out.session_id = with_previous.session_id AND left_out.run_id = with_previous.run_id
+        AND left_out.attempt = with_previous.attempt AND long_step = with_previous.step
 )
 SELECT * FROM final;

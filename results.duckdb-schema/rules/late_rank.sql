@@ -14,6 +14,7 @@ WITH each_rank AS (
         avg(exposed_communication_ns) AS exposed_ns,
         avg(step_ns) AS step_ns
     FROM profile
+    ANTI JOIN paused_profiles USING (session_id, run_id, attempt, step)
     GROUP BY session_id, run_id, attempt, rank
 ),
 -- The middle rank that waits more, if there are two: then one of two ranks can be late.

@@ -19,6 +19,7 @@ WITH in_forward AS (
 waits_of_ranks AS (
     SELECT session_id, run_id, attempt, rank, avg(exposed_communication_ns) AS exposed_ns
     FROM profile
+    ANTI JOIN paused_profiles USING (session_id, run_id, attempt, step)
     GROUP BY session_id, run_id, attempt, rank
 ),
 in_profile AS (

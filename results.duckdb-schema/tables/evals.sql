@@ -1,5 +1,5 @@
--- One row per validation of a run: every measure.validate_every steps, and after the last step; and one per pause of a
--- command, in which it validates or saves. They are not part of any step.
+-- One row per validation of a run: every measure.validate_every steps, and after the last step. They are not part of any
+-- step. The pauses of commands are in `pauses`.
 CREATE TABLE evals (
     session_id VARCHAR,
     run_id VARCHAR,
@@ -8,6 +8,6 @@ CREATE TABLE evals (
     epoch DOUBLE,                  -- passes over the data completed before it, a fraction
     val_loss DOUBLE,               -- mean over the held-out examples
     val_accuracy DOUBLE,           -- accuracy, or the score that runs.metric names; null if the workload has none
-    elapsed_s DOUBLE,  -- from the run's common barrier to the start, with earlier validations; null for a pause
-    validation_s DOUBLE            -- duration of the validation, or of the pause; null if unknown
+    elapsed_s DOUBLE,  -- from the run's common barrier to the start, with earlier validations; null if unknown
+    validation_s DOUBLE            -- duration of the validation; null if unknown
 );

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bench_probe.loaders import UNKNOWN_EXAMPLES
+from bench_probe.pauses import VALIDATION
 from bench_probe.step_file import MEASURED, PROFILED, WARMUP
 
 
@@ -51,7 +52,7 @@ class Counting:
                     examples = UNKNOWN_EXAMPLES if is_unknown else (examples or 0) + loaded_examples
                     tokens += loaded_tokens or 0
             elif has_pause and begin is not None:  # the first batch of a validation, before its forward pass
-                step.outside.append((begin, end))
+                step.outside.append((VALIDATION, begin, end))
         if step.kind == MEASURED:
             said_examples, said_tokens = step.said
             given_examples, given_tokens = step.given or (None, 0)
@@ -66,7 +67,7 @@ class Counting:
         self.validations += 1
         if self.validations * 2 >= self.taken:
             return False
-        step.outside += step.validations
+        step.outside += [(VALIDATION, *span) for span in step.validations]
         return True
 
 

@@ -82,7 +82,7 @@ class Cuda:
     def has_passed(self, step):
         # a mark is on the stream that was current, for example one that fetches batches
         marks = [step.passed, step.end, *(mark for span in step.spans for mark in span[1:])]
-        return all(mark.query() for mark in (*marks, *(mark for span in step.outside for mark in span)))
+        return all(mark.query() for mark in (*marks, *(mark for span in step.outside for mark in span[1:])))
 
     def wait(self):
         torch.cuda.synchronize(self.device)

@@ -126,7 +126,7 @@ class Ending:
                 "measured_steps": rows.steps if rows else 0,
                 "skipped_steps": counting.skipped,
                 "digest": counting.digest,
-                "pauses": rows.pauses[:10_000] if rows else [],
+                "pauses": rows.pauses if rows else [],
                 "groups": profile.groups if profile else {},
                 "world_size": events.world_size(),
                 "profile_problem": profile.problem if profile else None,

@@ -11,6 +11,7 @@ import torch
 from bench_probe import loaders, losses, torch_private
 from bench_probe.batches import digest, has_gradient, is_unreal
 from bench_probe.imports import after_import
+from bench_probe.pauses import SAVING
 from bench_probe.spans import Span
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
@@ -92,7 +93,7 @@ def _left_out(recorder, function):
         "pauses", lambda: recorder.device.mark() if recorder.is_mine() and not recorder.depth else None
     )
     ends = recorder.guarded(
-        "pauses", lambda begin: recorder.step.outside.append((begin, recorder.device.mark()))
+        "pauses", lambda begin: recorder.step.outside.append((SAVING, begin, recorder.device.mark()))
     )
 
     @functools.wraps(function)

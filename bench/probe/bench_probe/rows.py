@@ -9,11 +9,15 @@ from collections import Counter, deque
 import torch
 from bench_probe import PHASES
 from bench_probe.devices import Cuda
+from bench_probe.pauses import pauses_of
 from bench_probe.spans import covered_ns
 from bench_probe.step_file import UNKNOWN_LOSS, UNKNOWN_PHASE, StepFile
 
 ORIGINS = ("said", "loader", "model", "compiled")
 """What tells the examples of a step: bench_probe.step, the DataLoaders, a model's input, that of a compiled function."""
+
+_ORDINARY = 5
+"""Steps by which the usual time between two training calls is known."""
 
 
 def rows_of(recorder):
@@ -49,7 +53,9 @@ class Rows:
         self.batches = Counter()
         """Number of measured steps by their examples, from each of `ORIGINS`."""
         self.pauses = []
-        """Number of each step with a pause before it, and the seconds of the pause."""
+        """Each pause: the number of the step that follows it, its kind, and its nanoseconds."""
+        self._ordinary = deque(maxlen=_ORDINARY)
+        """The last steps without a pause."""
         self._waiting = deque()
         """Steps that the device has not passed."""
         device.wait()  # the host's time and the device's begin together
@@ -103,7 +109,9 @@ class Rows:
         if self.file.rows == 0:
             return
         elapsed_ns = self._device.elapsed_ns
-        outside_ns = covered_ns(part.outside, part.start, elapsed_ns) if part.outside else 0
+        outside_ns = covered_ns([span[1:] for span in part.outside], part.start, elapsed_ns)
+        if outside_ns:
+            self.pauses.append((self.file.rows - 1, part.outside[0][0], outside_ns))
         phases = dict.fromkeys(PHASES, 0)
         for phase, begin, end in part.spans:
             phases[phase] += elapsed_ns(end, begin)
@@ -136,9 +144,11 @@ class Rows:
                 phases[phase] = UNKNOWN_PHASE
         step_ns = elapsed_ns(step.end, step.start)
         if step.outside:
-            outside_ns = covered_ns(step.outside, step.start, elapsed_ns)
-            self.pauses.append((self.file.rows, outside_ns / 1e9))
-            step_ns = max(0, step_ns - outside_ns)
+            for kind, pause_ns in pauses_of(step, self._ordinary, elapsed_ns):
+                self.pauses.append((self.file.rows, kind, pause_ns))
+                step_ns = max(0, step_ns - pause_ns)
+        else:
+            self._ordinary.append(step)
         self._origin_ns += elapsed_ns(step.end, self._origin)
         self._origin = step.end
         losses = step.losses

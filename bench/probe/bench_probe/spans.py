@@ -37,7 +37,7 @@ class Step:
         self.validations = []
         """Begin of the first forward pass without gradients, end of the last, of those that follow each other."""
         self.outside = []
-        """Begin and end of spans that belong to no step."""
+        """Kind, begin and end of spans that belong to no step."""
         self.loads = []
         """Each batch of a DataLoader: its Source, begin, end, examples, tokens; see loaders.py. Begin and end are null
         within a phase that the script marks, examples for the start of an iterator, tokens if they are unknown."""

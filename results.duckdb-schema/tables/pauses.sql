@@ -1,0 +1,12 @@
+-- One row per rank and kind of a pause of a command, in which the rank validates or saves: from the end of a training call
+-- to the begin of the next one, without the usual time between these calls. A pause is not part of any step.
+CREATE TABLE pauses (
+    session_id VARCHAR,
+    run_id VARCHAR,
+    attempt INTEGER,
+    rank INTEGER,        -- 0-based, over all nodes
+    node INTEGER,        -- 0-based
+    step INTEGER,        -- the step that follows
+    kind VARCHAR,        -- validation: forward passes without gradients; saving: torch.save and the like
+    pause_ns BIGINT      -- duration on this rank
+);
