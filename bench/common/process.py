@@ -50,6 +50,15 @@ def die_with_parent(expected_parent: int | None = None) -> None:
         os._exit(1)
 
 
+def close_at_exec() -> None:
+    """Programs that this process starts inherit its three standard files only. multiprocessing's own pipes would keep
+    its helpers alive, and the files of its caller open, as long as one of those programs lives."""
+    for file in Path("/proc/self/fd").iterdir():
+        if int(file.name) > 2:
+            with contextlib.suppress(OSError):  # that of the folder itself
+                os.set_inheritable(int(file.name), False)
+
+
 def kill_group(pid: int) -> None:
     """SIGKILL the process group that `pid` leads: a rank and its loader workers. It may be gone already."""
     with contextlib.suppress(ProcessLookupError):
