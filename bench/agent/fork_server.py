@@ -27,7 +27,7 @@ from bench.agent.other_python import examine
 from bench.agent.scratch_keeper import Keeper
 from bench.common import safe_path
 from bench.common.errors import InputError
-from bench.common.process import die_with_parent, fork_children, kill_group, name_process
+from bench.common.process import adopt_orphans, die_with_parent, fork_children, kill_group, name_process
 from bench.train import rank
 
 _ENVIRONMENT = {
@@ -88,6 +88,7 @@ class WarmServer:
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         _use_removed_socket_folder()
+        adopt_orphans()  # of a server that is killed
         first = ["bench.agent.fork_server_signals"]
         if self._elsewhere is not None:
             self._shown = self._elsewhere.show(self.folder)

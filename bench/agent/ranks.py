@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import multiprocessing.process
 import os
 import platform
 import signal
@@ -22,6 +23,7 @@ from typing import Any, Protocol
 
 from bench.agent import cause_of_death, timeout
 from bench.agent.fork_server import ServerGoneError, WarmServer
+from bench.agent.leftovers import LIMIT_S, Leftovers
 from bench.command import ending, working_copy
 from bench.common import unreadable_image
 from bench.common.errors import InputError
@@ -118,11 +120,15 @@ class RankGroup:
         """By rank: when the outcome was found that is written after all rows."""
         self._late: set[int] = set()
         """Ranks that were killed because they did not end after that."""
+        self._leftovers: Leftovers | None = None
+        """Processes that are started from the first rank on."""
         self._kernel_kills_before = cause_of_death.kernel_oom_kills()
         self._is_command = part.run.runs_a_command
 
     def run(self, control: RunControl, show: Callable[[LastStep], None]) -> RanksOutcome:
-        """Run the ranks until all have ended, well or not. No process of theirs is left afterwards."""
+        """Run the ranks until all have ended, well or not. No process of their groups is left afterwards; if the run
+        failed, nothing at all that they have started."""
+        failed = True
         try:
             if self._is_command and self._part.run.workload_options["isolate"]:
                 folder = Path(self._part.run.workload_options["cwd"])
@@ -130,10 +136,11 @@ class RankGroup:
             self._fork()
             control.ranks_started([process.pid for process in self._processes.values() if process.pid])
             fault = self._watch(control, show)
+            failed = fault is not None
         except (ServerGoneError, InputError) as error:
             fault = control.report(Fault(status="failed", error=str(error), rank=None, node=self._part.node))
         finally:
-            self._kill()
+            self._kill(failed=failed)
         outcomes = {rank: self._outcome(rank) for rank in self._processes}
         if fault is not None and fault.status != "interrupted":
             self._keep_nccl_logs(outcomes)
@@ -142,6 +149,7 @@ class RankGroup:
     def _fork(self) -> None:
         part = self._part
         spec = part.run.to_json()
+        self._leftovers = Leftovers(self._server.pid)
         for place in part.places:
             rank_job = RankJob(
                 spec=spec,
@@ -249,15 +257,26 @@ class RankGroup:
             busy={rank: where for rank in living if (where := timeout.outside_torch(self._log(rank)))},
         )
 
-    def _kill(self) -> None:
-        """Kill what is left of each rank's process group: stopped ranks and loader workers, too. Waits until they have
-        given back their memory, which the next run needs."""
+    def _kill(self, *, failed: bool) -> None:
+        """Kill what is left of each rank's process group: stopped ranks and loader workers, too. If the run has failed,
+        end all else that the ranks have started. Waits until they have given back their memory, which the next run
+        needs."""
         for process in self._processes.values():
             if process.pid:
                 kill_group(process.pid)
                 process.kill()  # a rank that does not lead its group yet
+        left = self._leftovers.end() if failed and self._leftovers is not None else {}
+        if left:
+            named = ", ".join(f"{pid} ({name})" for pid, name in left.items())
+            sys.stderr.write(
+                f"bench: {platform.node()}: {self._part.run.run_id} has left processes that were killed and are still "
+                f"running after {LIMIT_S:g} s, as if a driver or a file system held them, or another user's: {named}\n"
+            )
         for process in self._processes.values():
-            process.join()
+            if process.pid in left:  # multiprocessing would wait for it at the end of this process
+                multiprocessing.process._children.discard(process)  # type: ignore[attr-defined]
+            else:
+                process.join()
         self._wait_for_memory()
 
     def _wait_for_memory(self) -> None:

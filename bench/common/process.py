@@ -13,6 +13,7 @@ from pathlib import Path
 from bench.common.system_files import text_of
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _ENDED = ("Z", "X")
 """State letters of processes that have ended, in proc(5)."""
 _TICK_S = 0.02
@@ -50,6 +51,21 @@ def die_with_parent(expected_parent: int | None = None) -> None:
         os._exit(1)
 
 
+def adopt_orphans() -> None:
+    """From now on a process below this one whose parent ends becomes a child of this process, not of init: it stays
+    below, also with a session of its own. Children do not inherit this. A system may refuse it."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def close_at_exec() -> None:
+    """Programs that this process starts inherit its three standard files only. multiprocessing's own pipes would keep
+    its helpers alive, and the files of its caller open, as long as one of those programs lives."""
+    for file in Path("/proc/self/fd").iterdir():
+        if int(file.name) > 2:
+            with contextlib.suppress(OSError):  # that of the folder itself
+                os.set_inheritable(int(file.name), False)
+
+
 def kill_group(pid: int) -> None:
     """SIGKILL the process group that `pid` leads: a rank and its loader workers. It may be gone already."""
     with contextlib.suppress(ProcessLookupError):
@@ -60,7 +76,7 @@ def kill_session(leader: int) -> None:
     """SIGKILL every process of the session that `leader` leads, in all its groups; one that has made a
     session of its own lives on."""
     killed: set[int] = set()
-    while members := {pid for pid, fields in _processes() if int(fields[3]) == leader} - killed:
+    while members := {pid for pid, fields in processes() if int(fields[3]) == leader} - killed:
         for pid in members:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -81,13 +97,18 @@ def join_groups(pids: Iterable[int], limit_s: float) -> bool:
 
 def _groups_that_hold_memory() -> Iterator[int]:
     """The group of each process that is no zombie; a zombie with threads still has its memory."""
-    for _, fields in _processes():
-        state, group, threads = fields[0], fields[2], fields[17]
-        if state not in _ENDED or int(threads) > 1:
-            yield int(group)
+    for _, fields in processes():
+        if holds_memory(fields):
+            yield int(fields[2])
 
 
-def _processes() -> Iterator[tuple[int, list[str]]]:
+def holds_memory(fields: list[str]) -> bool:
+    """Whether a process with these fields of `processes` still runs or is being taken apart."""
+    state, threads = fields[0], fields[17]
+    return state not in _ENDED or int(threads) > 1
+
+
+def processes() -> Iterator[tuple[int, list[str]]]:
     """Each process, also one that has ended but not been waited for, and its fields of `_stat`."""
     for process in Path("/proc").iterdir():
         if process.name.isdecimal() and (fields := _stat(int(process.name))):

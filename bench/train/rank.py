@@ -18,7 +18,7 @@ from bench.command import rank as command
 from bench.common import torch_private
 from bench.common.custom_file import place_of
 from bench.common.error_text import describe
-from bench.common.process import die_with_parent, fork_children, name_process
+from bench.common.process import close_at_exec, die_with_parent, fork_children, name_process
 from bench.records.run_spec import RunSpec
 from bench.train import memory_limit, transport
 from bench.train.memory_limit import MemoryLimit
@@ -71,6 +71,7 @@ def _become_a_rank(job: RankJob, nodes: int) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.close(log)
+    close_at_exec()
     sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
     faulthandler.enable(2)

@@ -72,6 +72,17 @@ def crash() -> None:
     ctypes.string_at(0)
 
 
+def leave_a_daemon() -> None:
+    """Its process has another parent, group and session than the rank."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.execvp("sleep", ["sleep", "600"])
+        os._exit(0)
+    os.wait()
+    raise RuntimeError("planted: a daemon is left")
+
+
 def freeze() -> None:
     os.kill(os.getpid(), signal.SIGSTOP)
 

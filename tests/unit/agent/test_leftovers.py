@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import subprocess
@@ -49,7 +50,7 @@ def test_a_workers_memory_is_free_after_a_run(tmp_path: Path) -> None:
     worker = ours.recv()
     assert is_running(worker)
     group._processes[0] = rank
-    group._kill()
+    group._kill(failed=False)
     assert not is_running(worker)
 
 
@@ -97,3 +98,37 @@ def test_memory_that_processes_still_hold_before_the_next_run_is_told(
     join_groups([rank.pid], limit_s=60)
     group._wait_for_memory()
     assert not capsys.readouterr().err
+
+
+STUBBORN = r"""
+import json, os, signal, subprocess, sys
+from bench.agent.leftovers import Leftovers
+from bench.common.process import adopt_orphans, is_running
+
+adopt_orphans()
+STAYS = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint(1, flush=True)\ntime.sleep(600)"
+
+def started(at_first=""):
+    process = subprocess.Popen([sys.executable, "-c", at_first + STAYS], stdout=subprocess.PIPE)
+    process.stdout.readline()
+    return process
+
+older = started()  # in the place of the server
+leftovers = Leftovers(older.pid)
+newer = started("import os\nif os.fork() == 0: os.setsid()\n")
+left = leftovers.end(limit_s=0.1)
+names = sorted(set(left.values()))
+ended = leftovers.end()
+print(json.dumps([len(left), names, newer.pid in left, ended, is_running(newer.pid), older.poll()]))
+older.kill()
+"""
+
+
+def test_processes_that_do_not_end_within_the_limit_are_told() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STUBBORN], capture_output=True, text=True, timeout=60, check=False
+    )
+    name = Path(sys.executable).resolve().name[:15]
+    found, names, *others = json.loads(done.stdout)
+    assert (found, others) == (2, [True, {}, False, None]), done.stderr
+    assert names in ([name], ["python"])
