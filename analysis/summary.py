@@ -90,6 +90,7 @@ def show(
         *([imported_from(session_row)] if session_row["imported"] is not None else []),
         *reasons(coverage),
         *command_scaling.lines(points, runs),
+        *command_scaling.short_runs(runs),
         *pauses.lines(runs),
         *unlike_runs.sentences(differing),
         *workers_of_baselines(points),

@@ -37,8 +37,8 @@ class Overlay:
         return f"{self._database}.main.{table}"
 
     def create(self, kind: str, name: str, query: str) -> None:
-        """Hide the table `name` behind a temporary VIEW or TABLE of the query's rows."""
-        self.connection.execute(f"CREATE TEMP {kind} {name} AS {query}")
+        """Hide the table `name` behind a temporary VIEW or TABLE of the query's rows, also if it is hidden already."""
+        self.connection.execute(f"CREATE OR REPLACE TEMP {kind} {name} AS {query}")
         self._created[name] = kind
 
     def store(self, name: str) -> None:

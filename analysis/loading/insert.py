@@ -58,6 +58,7 @@ def insert_json_rows(connection: duckdb.DuckDBPyConnection, incoming: Incoming) 
         insert_rows(connection, table, rows)
     if any(row["workload"] == COMMAND for row in incoming.rows.get("runs", [])):
         connection.execute(schema.text("scaling_of_commands"))
+        connection.execute(schema.text("steps_of_commands"))
 
 
 def insert_files(connection: duckdb.DuckDBPyConnection, files: Sequence[ParquetFile]) -> None:
@@ -65,7 +66,14 @@ def insert_files(connection: duckdb.DuckDBPyConnection, files: Sequence[ParquetF
     with files_as_tables(connection, files) as hiding:
         for table in {file.table for file in files}:
             hiding.store(table)
-        derive_runs(connection)
+        derive_files(hiding)
+
+
+def derive_files(hiding: Overlay) -> None:
+    """Derive RUN_TABLES from the files of an overlay of `files_as_tables`, of each run from the steps that count."""
+    if hiding.connection.execute("SELECT 1 FROM runs WHERE counted_steps IS NOT NULL LIMIT 1").fetchall():
+        hiding.create("VIEW", "steps", schema.text("steps_that_count"))
+    derive_runs(hiding.connection)
 
 
 @contextmanager
@@ -79,6 +87,8 @@ def files_as_tables(connection: duckdb.DuckDBPyConnection, files: Sequence[Parqu
         for table in PARQUET_TABLES:
             query = rows_query([one for one in with_path if one[1].table == table], table)
             hiding.create("VIEW", table, query or f"FROM {hiding.stored(table)} LIMIT 0")
+            if table == "steps":
+                hiding.create("VIEW", "steps_of_files", query or f"FROM {hiding.stored(table)} LIMIT 0")
         yield hiding
         connection.unregister("incoming_files")
 

@@ -113,8 +113,8 @@ def _fill(
     if not read.isdisjoint(schema.RUN_TABLES):
         read |= {*schema.RUN_TABLES}
         for files in insert.portions(incoming.files):
-            with insert.files_as_tables(connection, files):
-                derive_runs(connection)
+            with insert.files_as_tables(connection, files) as hiding:
+                insert.derive_files(hiding)
     rules = schema.shipped_rules() if schema.FOUND_TABLE in read else ()
     derive_and_diagnose(connection, incoming.sessions(), rules, wanted=read)
     # A query that reads another table without naming it gets an error instead of an empty table.

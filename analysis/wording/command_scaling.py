@@ -37,6 +37,19 @@ def lines(points: Sequence[Row], runs: Sequence[Row]) -> Iterator[str]:
             yield f"{case}: {who} {batches[0]:,} examples per step{_asked(how)}"
 
 
+def short_runs(runs: Sequence[Row]) -> Iterator[str]:
+    """A line for each case whose figures count the first measured steps only, because a script ended before the others.
+    `runs` are rows of `run_summary`."""
+    short = [run for run in runs if run["counted_steps"] is not None and run["status"] == "ok"]
+    for case in dict.fromkeys(run["case_name"] for run in short):
+        of_case = [run for run in short if run["case_name"] == case]
+        first = min(of_case, key=lambda run: run["steps_completed"])
+        yield (
+            f"{case}: all figures come from the first {first['counted_steps']:,} measured steps, because "
+            f"{first['run_id']} ended after them: for more, let the script train for longer"
+        )
+
+
 def _asked(how: str | None) -> str:
     """How they were counted, and the question whether that is right."""
     if how is None:

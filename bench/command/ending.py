@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.command.rank import program_of
 from bench.measure import recorder
+from bench.probe.bench_probe.step_file import LEAST_STEPS
 from bench.records.run_spec import RunSpec
 from bench.train.rank_job import NO_PROGRAM, outcome_file, step_file
 
@@ -70,6 +71,7 @@ def _other_python(run: RunSpec) -> str:
 
 def _ended_well(run: RunSpec, rank: int, scratch: Path) -> str:
     wanted = run.measure.warmup + (run.measure.steps or 0)
+    needed = run.measure.warmup + min(LEAST_STEPS, run.measure.steps or 0)
     try:
         seen = json.loads(outcome_file(scratch, rank).read_text())["command"]
     except FileNotFoundError:
@@ -77,7 +79,7 @@ def _ended_well(run: RunSpec, rank: int, scratch: Path) -> str:
         if last is not None:
             return (
                 f"the command ended at once after {last.rows} of {wanted} recorded steps, perhaps with os._exit: ask "
-                "for fewer (--steps, or measure.steps of a suite), or let the script train for longer"
+                "for fewer (--steps, or measure.steps of a suite), or let the script end by itself"
             )
         return (
             "the command ended without an error, but never imported torch: give a Python script that trains with "
@@ -98,8 +100,8 @@ def _ended_well(run: RunSpec, rank: int, scratch: Path) -> str:
         )
     return (
         f"the command ended without an error after {seen['steps']} of {wanted} recorded steps (its first step is not "
-        "recorded): ask for fewer (--steps, or measure.steps of a suite), let the script train for longer or, if it "
-        f"continues from a checkpoint, {_checkpoint(run)}"
+        f"recorded), and {needed} are needed: ask for a shorter warm-up (--warmup, or measure.warmup of a suite), let "
+        f"the script train for longer or, if it continues from a checkpoint, {_checkpoint(run)}"
     )
 
 

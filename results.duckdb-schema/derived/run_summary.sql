@@ -80,6 +80,7 @@ final AS (
         status, error, failed_rank, failed_node, started_at, slurm_job_id, tags,
         steps_completed,
         measured_steps,
+        counted_steps,  -- as in runs
         -- step_ms: median of the measured steps over all ranks; the interval is over these steps
         step_ns_median / 1e6 AS step_ms,
         step_ns_median_lo / 1e6 AS step_ms_lo,

@@ -57,6 +57,7 @@ CREATE TABLE runs (
     compile_s DOUBLE,              -- time that torch.compile took, of the slowest rank; null if it did not compile
     measured_recompiles INTEGER,  -- compilations among measured steps, which they distort; null if nothing was compiled
     steps_completed INTEGER,       -- smallest count over ranks, warm-up included
+    counted_steps INTEGER,  -- measured steps that figures count, where a run of a command's case has fewer than asked; null: all
     slurm_job_id VARCHAR,          -- null outside Slurm
     whole_run_s DOUBLE,  -- total time of a training measured elsewhere, from its file; null if steps were measured
     whole_run_examples BIGINT,     -- examples that this training processed, over all epochs; null: unknown

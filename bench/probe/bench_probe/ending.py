@@ -14,6 +14,7 @@ import torch
 from bench_probe import events, torch_private
 from bench_probe.profiled import Profile
 from bench_probe.selfcheck import SelfCheck
+from bench_probe.step_file import LEAST_STEPS
 
 _TOO_SHORT = "the script ended before its profiled steps: let it train for more steps"
 _LEAVE_S = 10.0
@@ -27,9 +28,13 @@ class Ending:
         self._recorder = recorder
         self.scratch = Path(recorder.job["scratch"])
         self.check = self._profile = None
+        self._problem = None
+        """Why there is no profile, if it has not begun."""
         self._check_rows = []
         self.profilers = 0
         """Profilers of the script that are running."""
+        self.world_size = None
+        """Ranks of the script's process group when its steps began: it may have left the group at its end."""
         self._trained_elements = None
         """Elements of the optimizers' parameters, once the script has taken all its steps."""
 
@@ -79,7 +84,7 @@ class Ending:
         return sum(each.numel() for each in parameters.values())
 
     def leave(self):
-        """At the end of the process: say how far it came, if it did not come to the end. All measured steps are enough
+        """At the end of the process: say how far it came, if it did not come to the end. Five measured steps are enough
         for a run without a profile, if the script ends without an error."""
         recorder = self._recorder
         if recorder.is_copy or recorder.is_done:
@@ -93,10 +98,11 @@ class Ending:
                 recorder.rows.store_passed()
         if self._profile is not None:
             self._profile.abandon()
-        has_all = recorder.rows is not None and recorder.counting.taken >= recorder.counting.last
-        if has_all and self._profile is not None:
-            self._profile.problem = self._profile.problem or _TOO_SHORT
-        self._write(**({"parameters": self._parameters()} if has_all else {}))
+        least = min(LEAST_STEPS, recorder.job["steps"])
+        is_enough = recorder.rows is not None and recorder.rows.steps >= least
+        if is_enough and recorder.job["profiled"]:
+            self._problem = _TOO_SHORT
+        self._write(**({"parameters": self._parameters()} if is_enough else {}))
 
     def note_other_process(self):
         """Another process of the rank takes steps, too."""
@@ -128,8 +134,8 @@ class Ending:
                 "digest": counting.digest,
                 "pauses": rows.pauses if rows else [],
                 "groups": profile.groups if profile else {},
-                "world_size": events.world_size(),
-                "profile_problem": profile.problem if profile else None,
+                "world_size": events.world_size() or self.world_size,
+                "profile_problem": (profile.problem if profile else None) or self._problem,
                 "errors": recorder.errors,
                 "torch": torch.__version__,
             },

@@ -25,6 +25,7 @@ import threading
 import traceback
 
 import torch
+from bench_probe import events
 from bench_probe.closing import Closing
 from bench_probe.counting import Counting
 from bench_probe.devices import Cpu
@@ -248,4 +249,5 @@ class Recorder:
             self.counting.restart()
         else:
             self.counting.count(step)
+        self.ending.world_size = events.world_size() or self.ending.world_size
         self.closing.settle()

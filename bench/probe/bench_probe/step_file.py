@@ -31,6 +31,8 @@ FIELDS = (
 )
 """The words of a row, in order. `loss` has a float64's bits; `kind` is written last, 0 means not completed."""
 ROW_WORDS = len(FIELDS)
+LEAST_STEPS = 5
+"""Measured steps of a script that are enough for a run, if it ends by itself and more were asked for."""
 WARMUP, MEASURED, PROFILED, NO_SYNC = 1, 2, 3, 4
 """Values of `kind`."""
 UNKNOWN = -1
