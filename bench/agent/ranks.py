@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from bench.agent import cause_of_death, timeout
 from bench.agent.fork_server import ServerGoneError, WarmServer
 from bench.agent.leftovers import LIMIT_S, Leftovers
-from bench.command import ending, working_copy
+from bench.command import ending, launchers, working_copy
 from bench.common import unreadable_image
 from bench.common.errors import InputError
 from bench.common.process import is_stopped, join_groups, kill_group
@@ -213,7 +213,15 @@ class RankGroup:
             process.kill()
 
     def _fault(self, exit_codes: dict[int, int], *, all_ended: bool) -> Fault | None:
-        """Why the run must end, judged by the ranks that have ended and by a requested stop."""
+        """Why the run must end, judged by the ranks that have ended and by a requested stop, or by a launcher that the
+        command has started."""
+        if self._is_command and (
+            refused := launchers.refused_in(self._scratch, self._part.run.workload_options)
+        ):
+            error, rank = refused
+            return Fault(
+                status="failed", error=error, rank=rank, node=self._part.node, is_of_the_command=True
+            )
         limited = self._part.run.measure.memory_limit_bytes is not None
         failed = {
             rank: cause_of_death.Death(
@@ -235,7 +243,10 @@ class RankGroup:
             return Fault(status="interrupted", error=self._stop.reason, rank=None, node=None)
         if not failed:
             return None
-        return cause_of_death.first_to_die(failed, self._part.node, self._kernel_kills_before)
+        fault = cause_of_death.first_to_die(failed, self._part.node, self._kernel_kills_before)
+        took_steps = any(step_file(self._scratch, rank).exists() for rank in self._processes)
+        is_usage = self._is_command and not took_steps and set(exit_codes.values()) == {ending.USAGE}
+        return replace(fault, is_of_the_command=is_usage)
 
     def _is_complete(self, exit_code: int, outcome: dict[str, Any]) -> bool:
         """Whether a rank has done its work. After the last step that was asked for, which ends a command, its exit code
@@ -255,6 +266,7 @@ class RankGroup:
             rows={rank: last.rows if last else 0 for rank, last in last_steps.items()},
             stopped=[rank for rank, process in living.items() if process.pid and is_stopped(process.pid)],
             busy={rank: where for rank in living if (where := timeout.outside_torch(self._log(rank)))},
+            places={rank: where for rank in living if (where := timeout.in_script(self._log(rank)))},
         )
 
     def _kill(self, *, failed: bool) -> None:

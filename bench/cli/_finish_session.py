@@ -79,6 +79,12 @@ def finish(result: SessionResult, *, load: bool, as_json: bool) -> int:
             f"{result.left_for_time} runs did not fit into the allocation: " if result.left_for_time else ""
         )
         tell(f"{left}`{result.resume_command}` runs what is left")
+    if number := result.left_for_command:
+        tell(
+            f"{number} run{'s' * (number != 1)} of the command {'were' if number != 1 else 'was'} not started, because "
+            f"each would end as its first run did: correct the command and give it again. If you corrected the script "
+            f"instead, `{result.resume_command}` runs what is left"
+        )
     _say_where(result.folder, is_loaded=is_loaded)
     return code
 

@@ -51,6 +51,7 @@ class SuiteOrCommand(GroupedCommand):
 def check_suite_or_command(context: click.Context) -> None:
     """Raise InputError if a suite and a command are given, a script in place of a suite, or --quick, --case or --data
     of a suite with a command."""
+    from bench.command.options import start_of
     from bench.common.errors import InputError
 
     suite, words = context.params["suite"], context.params["words"]
@@ -69,11 +70,6 @@ def check_suite_or_command(context: click.Context) -> None:
 
 _OF_A_SUITE = ("quick", "cases", "data_root", "tflops")
 """Parameters that a command line with a command cannot have."""
-
-
-def start_of(script: str) -> str:
-    """The program that starts a script."""
-    return "bash" if script.endswith(".sh") else "python"
 
 
 def resolve(suite: str, options: Mapping[str, Any]) -> ResolvedSuite:

@@ -20,7 +20,6 @@ from bench.cli._options import (
     refuse,
 )
 from bench.cli._srun import step_options, take_step_options, through_srun
-from bench.cli._suite_argument import start_of
 
 _OF_THE_COMMAND = (
     *("variables", "cwd", "isolate", "name", "scaling", "batch_per_rank", "global_batch"),
@@ -166,6 +165,7 @@ def command(
 
 def _check_what_to_run(context: click.Context) -> None:
     """Raise InputError unless the call has one command or one session to resume, and options that fit."""
+    from bench.command.rank import is_startable, not_a_program
     from bench.common.errors import InputError
     from bench.suite.find import is_suite
 
@@ -187,12 +187,12 @@ def _check_what_to_run(context: click.Context) -> None:
             "session with --resume"
         )
     program = words[0]
-    if shutil.which(str(Path(cwd or ".").absolute() / program) if "/" in program else program) is None:
-        if is_suite(program):
-            raise InputError(f"{program} is a suite, not a program: bench suite {shlex.quote(program)}")
-        if Path(program).suffix in (".py", ".sh"):
-            call = shlex.join((start_of(program), *words))
-            raise InputError(f"{program} is a script: give the command that starts it: bench run -- {call}")
+    file = Path(cwd or ".").absolute() / program
+    found = shutil.which(str(file) if "/" in program else program)
+    if found is None and is_suite(program):
+        raise InputError(f"{program} is a suite, not a program: bench suite {shlex.quote(program)}")
+    if file.is_file() and (found is None or (Path(found) == file and not is_startable(file))):
+        raise InputError(not_a_program(words, file, "bench run -- "))
 
 
 def _session_options(words: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from bench.cli._options import (
     suite_options,
 )
 from bench.cli._srun import step_options, take_step_options, through_srun
-from bench.cli._suite_argument import SuiteOrCommand, folders_read, resolve, start_of
+from bench.cli._suite_argument import SuiteOrCommand, folders_read, resolve
 
 _GROUPS = {
     "What to run": (
@@ -72,6 +72,7 @@ def command(
 
 def _check_what_to_run(context: click.Context, words: tuple[str, ...]) -> None:
     """Raise InputError unless the call has one suite or one session to resume, and options that fit."""
+    from bench.command.options import start_of
     from bench.common.errors import InputError
 
     suite, resumed = context.params["suite"], context.params["resume"]

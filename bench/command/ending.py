@@ -14,30 +14,30 @@ from bench.probe.bench_probe.step_file import LEAST_STEPS
 from bench.records.run_spec import RunSpec
 from bench.train.rank_job import NO_PROGRAM, outcome_file, step_file
 
+USAGE = 2
+"""Exit code of a command that does not understand its own options, by argparse, click and most others."""
 _TAIL_BYTES = 1 << 16
 """More than the stacks that Python writes when a process aborts."""
 _SHOWN_LINES = 8
 _OF_THE_PROFILER = re.compile(r"(STAGE|INFO|WARNING|ERROR):\d{4}-\d\d-\d\d .*\.cpp:\d+\]")
 """Lines that torch's profiler writes, which the probe has started."""
 _LONGEST_LINE = 200
-_SEVERAL = (
-    "several processes of one rank take steps: the command starts ranks itself, perhaps with "
-    "torch.multiprocessing.spawn; make it train in the process that bench starts, which has RANK and WORLD_SIZE"
-)
 _NO_TORCH = "No module named 'torch'"
 _OUT_OF_MEMORY = re.compile(r"OutOfMemoryError|CUDA out of memory|^MemoryError", re.MULTILINE)
 _ERROR = re.compile(
     r"^(?:\[rank\d+\]: ?)?([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)\b.*)$", re.MULTILINE
 )
 """The last line of a traceback; torch puts the rank before it."""
+_ERROR_OF_USAGE = re.compile(r"^(?:\S.*: error: |Error: ).+$", re.MULTILINE)
+"""The line in which argparse or click says what is wrong with the options."""
 
 
 def explained(run: RunSpec, rank: int, exit_code: int, scratch: Path, log: Path) -> dict[str, Any]:
     """The outcome of a rank whose command has ended too early: `error`, and `oom`. Empty if a signal ended it."""
     text = tail(log)
     if has_several_processes(rank, scratch):
-        return {"error": _SEVERAL, "oom": False}
-    errors = _ERROR.findall(text)
+        return {"error": _several(rank, scratch), "oom": False}
+    errors = (exit_code == USAGE and _ERROR_OF_USAGE.findall(text)) or _ERROR.findall(text)
     if exit_code < 0:
         return {}
     if exit_code != 0:
@@ -55,6 +55,22 @@ def explained(run: RunSpec, rank: int, exit_code: int, scratch: Path, log: Path)
         "error": "\n".join([first, *(f"  {line}" for line in last)]),
         "oom": exit_code != 0 and bool(_OUT_OF_MEMORY.search(text)),
     }
+
+
+def _several(rank: int, scratch: Path) -> str:
+    """The error of a rank in which several processes take steps, with the place that starts them, if it is known."""
+    file = scratch / f"spawned.rank{rank}"
+    place = file.read_text() if file.exists() else ""
+    if place:
+        return (
+            f"several processes of one rank take steps: {place} starts them with torch.multiprocessing, and bench "
+            "starts the ranks: call the worker function there once instead, with the rank from "
+            'int(os.environ["RANK"]) and the number of ranks from int(os.environ["WORLD_SIZE"])'
+        )
+    return (
+        "several processes of one rank take steps: the command starts ranks itself; make it train in the process that "
+        "bench starts, which has RANK and WORLD_SIZE"
+    )
 
 
 def _other_python(run: RunSpec) -> str:

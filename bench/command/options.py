@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from bench.command import launchers
 from bench.common.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,25 +39,15 @@ _OWN_VARIABLES = (
     "MASTER_ADDR",
     "MASTER_PORT",
 )
-_STARTS_RANKS = "bench starts the ranks: give the script itself, as in `python train.py"
+_STARTS_RANKS = "bench starts the ranks: give the script itself, as in `python train.py`"
 _STARTERS = {
-    "torchrun": f"{_STARTS_RANKS}`",
-    "torchx": f"{_STARTS_RANKS}`",
-    "horovodrun": f"{_STARTS_RANKS}`",
-    "deepspeed": f"{_STARTS_RANKS} --deepspeed ...`",
-    "accelerate": f"{_STARTS_RANKS}`; settings such as mixed precision are variables, as in "
-    "--env ACCELERATE_MIXED_PRECISION=bf16",
+    "torchx": _STARTS_RANKS,
+    "horovodrun": _STARTS_RANKS,
     "mpirun": "start bench with it instead, as in `mpirun -n 2 bench run -- python train.py`",
     "mpiexec": "start bench with it instead, as in `mpiexec -n 2 bench run -- python train.py`",
     "srun": "start bench with it instead, as in `srun --ntasks-per-node 1 bench run -- python train.py`",
 }
-"""Programs that start the ranks of a training themselves, and what to do."""
-_MODULES = {
-    "torch.distributed.run": "torchrun",
-    "torch.distributed.launch": "torchrun",
-    "accelerate.commands.launch": "accelerate",
-    "deepspeed.launcher.runner": "deepspeed",
-}
+"""Programs that start the ranks of a training themselves, and what to do; bench/command/launchers.py has others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +76,7 @@ class CommandOptions:
     """File whose content and repository are recorded. null: the first argument that is a file FILE.py or FILE.sh."""
 
     def __post_init__(self) -> None:
-        if reason := _starter(self.command):
+        if reason := _starter(self.command) or launchers.instead_of(self.command, self.cwd, self.env):
             raise InputError(reason)
         if self.script is None:
             object.__setattr__(self, "script", _script_file(self.command, self.cwd))
@@ -108,8 +99,6 @@ def wrong_variable(name: str) -> str | None:
 def _starter(command: tuple[str, ...]) -> str | None:
     """The remedy, if the command starts ranks itself; null if it does not."""
     program = Path(command[0]).name
-    if program.startswith("python") and command[1:2] == ("-m",) and len(command) > 2:
-        program = _MODULES.get(command[2], "")
     return f"{program} starts processes of its own. {_STARTERS[program]}" if program in _STARTERS else None
 
 
@@ -141,6 +130,11 @@ def _script_file(command: tuple[str, ...], cwd: str | None) -> str | None:
         if word.endswith((".py", ".sh")) and (file := Path(cwd or ".") / word).is_file():
             return str(file.resolve())
     return None
+
+
+def start_of(script: str) -> str:
+    """The program that starts a script."""
+    return "bash" if script.endswith(".sh") else "python"
 
 
 def command_name(command: tuple[str, ...]) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import bench.probe
 from bench.command import working_copy
-from bench.command.options import filled_for
+from bench.command.options import filled_for, start_of
 from bench.records.run_spec import RunSpec
 from bench.train import selfcheck, transport
 from bench.train.rank_job import NO_PROGRAM, RankJob
@@ -62,15 +64,52 @@ def obstacle(options: Mapping[str, Any]) -> str | None:
     """Why the command cannot be started here; null if nothing is known."""
     command, environment = options["command"], {**os.environ, **options["env"]}
     try:
-        program_of(command[0], environment, options["cwd"])
+        program = Path(program_of(command[0], environment, options["cwd"]))
     except FileNotFoundError:
-        return f"{command[0]} is not on PATH: give its whole path, or correct the command"
+        return _missing(command, options["cwd"])
+    if not is_startable(program):
+        return not_a_program(command, program)
     if Path(command[0]).name.startswith("python"):
         words = [word for word in command[1:2] if not word.startswith("-")]
         missing = [word for word in words if not (Path(options["cwd"] or ".") / word).exists()]
         if missing:
             return f"{missing[0]} is not a file in {options['cwd']}: correct the command, or give --cwd (workload.cwd)"
     return None
+
+
+def _missing(command: Sequence[str], cwd: str | None) -> str:
+    """Why the program of the command is not found, and what to do."""
+    program = command[0]
+    file = Path(cwd or ".").absolute() / program
+    if file.is_dir():
+        return f"{program} is a folder: give the program or the script in it"
+    if file.is_file():
+        return not_a_program(command, file)
+    if "/" in program or file.suffix in (".py", ".sh"):
+        return f"{program} is not a file in {file.parent}: correct the command, or give --cwd (workload.cwd)"
+    return f"{program} is not on PATH: give its whole path, or correct the command"
+
+
+def not_a_program(command: Sequence[str], file: Path, before: str = "") -> str:
+    """What to give in place of a command whose first word is this file, which the kernel cannot start. `before`: the
+    words before the command, as in `bench run --`."""
+    program = command[0]
+    if file.suffix in (".py", ".sh"):
+        call = shlex.join((start_of(program), *command))
+        return f"{program} is a script: give the command that starts it: {before}{call}"
+    if os.access(file, os.X_OK):
+        return f"{program} has no `#!` line: add one, or give the program that starts it"
+    return f"{program} is not executable: run `chmod +x {shlex.quote(program)}`, or give the program that starts it"
+
+
+def is_startable(file: Path) -> bool:
+    """Whether the kernel can start the file: a program, or a script whose first line names one."""
+    try:
+        with file.open("rb") as opened:
+            begin = opened.read(512)
+    except OSError:  # a program may be executable and not readable
+        return True
+    return begin.startswith(b"#!") or b"\0" in begin
 
 
 def program_of(name: str, environment: Mapping[str, str], cwd: str | None = None) -> str:
@@ -113,7 +152,6 @@ def _environment(
         "TORCHELASTIC_RESTART_COUNT": "0",
         "TORCHELASTIC_MAX_RESTARTS": "0",
         **added,
-        "BENCH_PROBE": json.dumps(_probe_job(job, spec)),
     }
     if spec.device_type == "cpu":
         # both: the command's own Python may have a torch for other GPUs than ours; HIP shows all for an empty list
@@ -122,6 +160,8 @@ def _environment(
         transport.request_nccl_log(environment, Path(job.scratch), job.rank)
     path = added.get("PYTHONPATH", inherited.get("PYTHONPATH"))
     environment["PYTHONPATH"] = os.pathsep.join([str(PROBE_FOLDER), *([path] if path else [])])
+    variables = {name: zlib.crc32(os.fsencode(value)) for name, value in environment.items()}
+    environment["BENCH_PROBE"] = json.dumps({**_probe_job(job, spec), "variables": variables})
     return environment
 
 

@@ -1,9 +1,11 @@
 """Loads the probe into a training script: `bench run` puts this folder first on PYTHONPATH.
 
 Python imports `sitecustomize` before the script begins. The probe itself begins when `import torch` has ended; a script
-that never imports torch is not touched. A `sitecustomize` that this one hides is run, too.
+that never imports torch is not touched, unless it is a launcher, such as torchrun, which does not start. A
+`sitecustomize` that this one hides is run, too.
 """
 
+import contextlib
 import importlib.util
 import os
 import sys
@@ -27,6 +29,10 @@ def _run_the_hidden_one():
 
 if os.environ.get("BENCH_PROBE"):
     from bench_probe.imports import after_import
+    from bench_probe.launchers import refuse_launcher
+
+    with contextlib.suppress(Exception):
+        refuse_launcher()
 
     after_import("torch", _begin)
 _run_the_hidden_one()

@@ -118,6 +118,9 @@ class Fault:
     node: int | None
     secondhand: bool = False
     """Whether it is a consequence: a rank lost its connection to another, whose own fault is the cause and follows."""
+    is_of_the_command: bool = False
+    """Whether a user's command ended so that its other runs would end alike: it starts a launcher, or its own options
+    are wrong."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +135,8 @@ class Progress:
     """Ranks that a signal has stopped."""
     busy: dict[int, str] = field(default_factory=dict)
     """By rank, the innermost line of code, if it is not in torch: in torch, ranks wait for each other."""
+    places: dict[int, str] = field(default_factory=dict)
+    """By rank, the innermost line of the script that its main thread is in."""
 
 
 @dataclass(frozen=True, kw_only=True)

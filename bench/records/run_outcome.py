@@ -25,8 +25,8 @@ class RunOutcome:
     status: Status
     error: str | None = None
     """Why the status is not ok."""
-    skipped_for: Literal["time", "agents", "search"] | None = None
-    """The resource that was missing. A resume that has it runs the run."""
+    skipped_for: Literal["time", "agents", "search", "command"] | None = None
+    """The resource that was missing; `command`: the command's first run ended as each would. A resume runs the run."""
     failed_rank: Whole | None = None
     """The rank that failed first; null if no rank is to blame."""
     failed_node: Whole | None = None

@@ -40,6 +40,8 @@ class SessionResult:
     """Agents of the Slurm step that ended before the session did, and why."""
     left_for_time: int = 0
     """Runs that did not fit into the rest of the allocation."""
+    left_for_command: int = 0
+    """Runs of a command whose first run ended as each would."""
 
     @property
     def resume_command(self) -> str:
@@ -71,6 +73,9 @@ def read_result(session: SessionFolder, plan: tuple[PlannedRun, ...]) -> Session
         statuses=dict(Counter(outcome.status if outcome else "not run" for outcome in outcomes)),
         failed_probes=sum(outcome is not None and outcome.status in _FAILED for outcome in probes),
         left_for_time=sum(outcome is not None and outcome.skipped_for == "time" for outcome in outcomes),
+        left_for_command=sum(
+            outcome is not None and outcome.skipped_for == "command" for outcome in outcomes
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Collection, Iterator
@@ -94,6 +95,8 @@ class Runner:
         """By strategy. Looked up before the first run: a stopped session may not be able to import a strategy."""
         self._user_code: dict[tuple[Path, ...], UserCode] = {}
         """By the run's files. Looked up once, because git may take seconds in a large repository."""
+        self._commands: dict[str, bool] = {}
+        """By the options of a command that has run: whether its first run ended as each of its runs would."""
         self.found_facts: dict[str, str] = {}
         """Facts that no agent knew before the runs: NCCL's version, the transport by placement, and the repository of
         the user's code."""
@@ -183,6 +186,7 @@ class Runner:
                 self._server.start()  # the fault may have ended the server, too; if not, it answers at once
             elapsed_s = (time.perf_counter_ns() - began_ns) / 1e9
             self._time_left.took(spec, elapsed_s)
+            self._commands.setdefault(_command_of(spec), self._ends_alike(reports))
             rank_facts = _merged_facts(reports)
             if rank_facts.get("transport"):
                 self.found_facts[f"transport_{spec.nodes}x{spec.ranks_per_node}"] = rank_facts["transport"]
@@ -202,8 +206,10 @@ class Runner:
         """The outcome of a run that cannot begin, with the reason; null if it can."""
         if planned.pending and planned.skip_reason is None:  # find_batch found nothing for it
             return replace(self._search.outcome_without_batch(planned), started_at=utc_now(), elapsed_s=0.0)
-        skipped_for: Literal["time", "agents"] | None = None
+        skipped_for: Literal["time", "agents", "command"] | None = None
         reason = planned.skip_reason
+        if reason is None and self._commands.get(_command_of(planned.spec)):
+            reason, skipped_for = "it would end as the first run of the command", "command"
         if reason is None and (reason := self._time_left.too_short_for(planned.spec)):
             skipped_for = "time"
         if reason is None and (reason := self._agents.cannot_run(planned.spec)):
@@ -213,6 +219,12 @@ class Runner:
         return RunOutcome(
             status="skipped", error=reason, skipped_for=skipped_for, started_at=utc_now(), elapsed_s=0.0
         )
+
+    def _ends_alike(self, reports: list[Report]) -> bool:
+        """Whether each run of the command would end as this one. A resumed session runs them all."""
+        fault, took_steps = reports[0].fault, any(any(report.rows.values()) for report in reports)
+        is_resumed = bool(self._session.head().get("begun"))
+        return fault is not None and fault.is_of_the_command and not took_steps and not is_resumed
 
     def _code_of(self, spec: RunSpec) -> UserCode | None:
         files = tuple(map(Path, spec.custom_files))
@@ -258,6 +270,10 @@ class Runner:
             # an agent that is gone leaves raw files, which its keeper brings
             finalised=len(rows) == spec.world_size and all(report.finalised for report in reports),
         )
+
+
+def _command_of(spec: RunSpec) -> str:
+    return json.dumps(spec.workload_options, sort_keys=True) if spec.runs_a_command else ""
 
 
 _FACTS_OF_RANKS = (

@@ -1,6 +1,6 @@
 -- Advice to cases that run a command: what the command can do takes the place of keys of a suite, which it does not obey.
--- Options stay if `bench suite` ran the session and the command obeys them: a batch only where its command has one. Each
--- session can be resumed.
+-- Options stay if `bench suite` ran the session and the command obeys them: a batch only where its command has one.
+-- Those of `measure` and repeats stay for `bench run`, too. Each session can be resumed.
 UPDATE findings
 SET
     advice = words_of_a_command(advice),
@@ -8,7 +8,8 @@ SET
     options = CASE
         WHEN regexp_matches(options, '\b(data|train|strategy)\.|--trace') THEN NULL
         WHEN regexp_matches(options, '_batch=|batch_per_rank=') AND NOT takes_batch THEN NULL
-        WHEN is_of_a_suite OR starts_with(options, '--resume ') THEN options
+        WHEN is_of_a_suite OR regexp_matches(options, '^(--resume|--repeats|--set (cases\.command\.)?measure\.)')
+            THEN options
     END
 FROM (
     SELECT

@@ -141,8 +141,8 @@ def test_a_loader_that_never_delivers_times_out_and_its_rank_is_named(
     assert {case: (one["status"], one["failed_rank"]) for case, one in said.items()} == dict.fromkeys(
         said, ("timeout", 1)
     )
-    assert "rank 1 is in faulty.py" in said["in-the-loader"]["error"]
-    assert "rank 1 is in " in said["endless-loader"]["error"]
+    assert "rank 1 is at faulty.py line " in said["in-the-loader"]["error"]
+    assert "rank 1 is at " in said["endless-loader"]["error"]
 
 
 def test_the_database_has_a_row_for_every_fault(faults: tuple[Path, Marked, Any]) -> None:

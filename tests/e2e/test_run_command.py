@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -345,6 +346,9 @@ def test_a_command_that_fails_is_a_row_with_the_reason(failed: Session, name: st
     assert found["error"].startswith(said)
     if status == "failed" and words[1] != "spawn":
         assert "the last words" in found["error"]
+    if "rank 0: 3" in found["error"]:  # a slow machine may still import torch
+        line = FAILING.splitlines().index("    time.sleep(600)") + 1
+        assert f"rank 0 is at failing.py line {line} in <module>; stacks are in" in found["error"]
 
 
 def test_an_optimizer_that_the_command_does_not_have_is_named(tmp_path: Path, marked: Marked) -> None:
@@ -446,7 +450,7 @@ def test_a_python_without_torch_is_named(tmp_path: Path, marked: Marked) -> None
     [
         (("no-such-program",), "no-such-program is not on PATH: give its whole path, or correct the command"),
         (("python", "missing.py"), "missing.py is not a file in"),
-        (("torchrun", "train.py"), "bench starts the ranks: give the script itself"),
+        (("torchrun", "train.py"), "give bench the script: `bench run -- python train.py`"),
     ],
 )
 def test_a_command_that_cannot_start_is_refused_before_anything_is_written(
@@ -456,3 +460,100 @@ def test_a_command_that_cannot_start_is_refused_before_anything_is_written(
     assert done.returncode == 2
     assert said in done.stderr
     assert list((tmp_path / "r").glob("*/session.json")) == []
+
+
+def test_a_launcher_in_a_script_ends_the_session_and_the_command_to_give_works(
+    tmp_path: Path, marked: Marked
+) -> None:
+    (tmp_path / "retries.sh").write_text(
+        "export MINE=1\nuntil torchrun --standalone --nproc_per_node=2 train.py --batch 8; do sleep 1; done\n"
+    )
+    done = measure(
+        marked,
+        tmp_path,
+        "--world",
+        "1,2",
+        "--repeats",
+        "2",
+        "--no-load",
+        "--session",
+        "s",
+        "--",
+        "sh",
+        "retries.sh",
+    )
+    assert done.returncode == 1
+    outcomes = [json.loads(path.read_text())["outcome"] for path in (tmp_path / "r/s").glob("*/run.json")]
+    (error,) = [found["error"] for found in outcomes if found["status"] == "failed"]
+    assert error.startswith("`sh retries.sh` starts torchrun, which starts ranks itself, as bench does: ")
+    assert error.endswith("; `sh retries.sh` sets MINE: add --env NAME=VALUE for each")
+    assert [found["skipped_for"] for found in outcomes if found["status"] == "skipped"] == ["command"] * 3
+    assert (
+        "3 runs of the command were not started, because each would end as its first run did" in done.stderr
+    )
+    assert not any("LOSS" in log.read_text() for log in (tmp_path / "r/s").glob("*/*.log"))
+    given = re.search(r"`bench run (.*?)`", error.partition("give bench the script")[2])
+    assert given is not None
+    words = ("--repeats", "1", "--no-load", "--session", "given", *shlex.split(given[1]))
+    assert measure(marked, tmp_path, *words).returncode == 0
+    assert outcome(tmp_path, "command.1x2.r0", "given")["status"] == "ok"
+
+
+def test_wrong_options_of_the_command_fail_one_run_and_a_resume_runs_the_others(
+    tmp_path: Path, marked: Marked
+) -> None:
+    words = ("--world", "1", "--repeats", "2", "--session", "s", "--no-load", "--", "python", "train.py")
+    done = measure(marked, tmp_path, *words, "--batch", "8", "--lr", "3")
+    assert done.returncode == 1
+    first, second = (outcome(tmp_path, f"command.1x1.r{repeat}") for repeat in (0, 1))
+    said = "the command ended with exit code 2: train.py: error: unrecognized arguments: --lr 3"
+    assert first["error"].splitlines()[0] == said
+    assert (second["status"], second["skipped_for"]) == ("skipped", "command")
+    assert "1 run of the command was not started" in done.stderr
+    resume = re.search(r"`bench (run --resume s .*)` runs what is left", done.stderr.replace("\n", " "))
+    assert resume is not None, done.stderr
+    (tmp_path / "train.py").write_text(SCRIPT.replace("parse_args()", "parse_known_args()[0]"))
+    done = marked.run(*shlex.split(resume[1]), "--no-load", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [outcome(tmp_path, f"command.1x1.r{repeat}")["status"] for repeat in (0, 1)] == ["ok", "ok"]
+
+
+def test_an_exit_code_of_2_after_the_first_step_stops_no_other_run(tmp_path: Path, marked: Marked) -> None:
+    (tmp_path / "ends.py").write_text(SCRIPT + "    sys.exit(2)\n".replace("sys", "__import__('sys')"))
+    words = ("--world", "1", "--repeats", "2", "--session", "s", "--no-load", "--", "python", "ends.py")
+    assert measure(marked, tmp_path, *words, "--batch", "8").returncode == 1
+    assert [outcome(tmp_path, f"command.1x1.r{repeat}")["status"] for repeat in (0, 1)] == ["failed"] * 2
+
+
+SPAWNING = """
+import sys
+import torch
+from torch import multiprocessing
+
+def train(number):
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(100):
+        model(torch.ones(3, 2)).sum().backward()
+        optimizer.step()
+
+def prepare(number):
+    open(f"prepared{number}", "w").close()
+
+if __name__ == "__main__":
+    multiprocessing.spawn(train if sys.argv[1] == "train" else prepare, nprocs=2)
+    train(0)
+"""
+
+
+def test_the_line_that_spawns_processes_is_named_if_they_train(tmp_path: Path, marked: Marked) -> None:
+    (tmp_path / "spawns.py").write_text(SPAWNING)
+    words = ("--world", "1", "--repeats", "1", "--no-load", "--session")
+    assert measure(marked, tmp_path, *words, "trains", "--", "python", "spawns.py", "train").returncode == 1
+    line = SPAWNING.splitlines().index(SPAWNING.splitlines()[-2]) + 1
+    said = f"several processes of one rank take steps: spawns.py line {line} starts them with torch.multiprocessing"
+    assert outcome(tmp_path, "command.1x1.r0", "trains")["error"].startswith(said)
+    done = measure(marked, tmp_path, *words, "prepares", "--", "python", "spawns.py", "prepare")
+    assert done.returncode == 0, done.stderr
+    assert outcome(tmp_path, "command.1x1.r0", "prepares")["status"] == "ok"
+    assert {path.name for path in tmp_path.glob("prepared*")} == {"prepared0", "prepared1"}

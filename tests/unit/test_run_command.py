@@ -21,7 +21,11 @@ def call(*arguments: str) -> Result:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "train.py").touch()
+    for name in ("train.py", "my train.sh", "readable", "no_first_line", "no_first_line.py"):
+        (tmp_path / name).write_text("pass\n")
+    for name in ("no_first_line", "no_first_line.py"):
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "sub folder").mkdir()
     return tmp_path
 
 
@@ -101,6 +105,23 @@ def test_steps_of_a_suite_are_a_setting_of_it() -> None:
         (
             ["run", "train.py", "--lr", "3"],
             "train.py is a script: give the command that starts it: bench run -- python train.py --lr 3",
+        ),
+        (["run", "./my train.sh", "a b"], "it: bench run -- bash './my train.sh' 'a b'"),
+        (["run", "./no_first_line.py"], "no_first_line.py is a script: give the command that starts it"),
+        (["run", "./no_first_line"], "./no_first_line has no `#!` line: add one, or give the program that"),
+        (
+            ["run", "./readable"],
+            "./readable is not executable: run `chmod +x ./readable`, or give the program",
+        ),
+        (
+            ["run", "--dry-run", "./sub folder"],
+            "./sub folder is a folder: give the program or the script in it",
+        ),
+        (["run", "--dry-run", "missing.py"], "missing.py is not a file in"),
+        (["run", "--dry-run", "./missing"], "./missing is not a file in"),
+        (
+            ["run", "torchrun", "--nproc_per_node=2", "my train.py"],
+            "give bench the script: `bench run --world 2 -- python 'my train.py'`",
         ),
         (
             ["run", "--resume", "s", "--", "python", "train.py"],

@@ -8,7 +8,7 @@ import os
 import threading
 
 import torch
-from bench_probe import loaders, losses, torch_private
+from bench_probe import loaders, losses, spawned, torch_private
 from bench_probe.batches import digest, has_gradient, is_unreal
 from bench_probe.imports import after_import
 from bench_probe.pauses import SAVING
@@ -52,6 +52,7 @@ def install(recorder):
                 losses.around_scale(recorder, scaler.scale),
                 _or_skipped(recorder, scaler.step),
             )
+    spawned.note_starts(recorder)
     atexit.register(recorder.guarded("ending", recorder.ending.leave))
     os.register_at_fork(after_in_child=recorder.fall_silent)
 

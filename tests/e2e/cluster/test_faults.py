@@ -67,7 +67,7 @@ def test_a_rank_that_hangs_while_the_others_wait_is_named_and_every_stack_is_in_
     said = outcome(hurt[0], "hang.2x2.r0")
     assert (said["status"], said["failed_rank"], said["failed_node"]) == ("timeout", 3, 1)
     assert re.search(
-        r"rank 3: 5; rank 3 is in held.py:\d+, in wait_for_the_end_of; stacks are in", said["error"]
+        r"rank 3: 5; rank 3 is at held.py line \d+ in wait_for_the_end_of; stacks are in", said["error"]
     )
     logs = hurt[0].folder / "s/hang.2x2.r0/attempt0"
     assert "in wait_for_the_end_of" in (logs / "rank3.log").read_text()

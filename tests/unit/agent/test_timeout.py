@@ -65,14 +65,33 @@ def test_a_run_whose_ranks_have_all_ended_blames_none() -> None:
 def test_of_ranks_that_have_done_as_much_the_only_one_that_waits_for_nobody_is_behind() -> None:
     found = fault(
         Progress(node=0, rows={0: 5, 1: 5}),
-        Progress(node=1, rows={2: 5, 3: 5}, busy={3: "my_model.py:12, in loss"}),
+        Progress(node=1, rows={2: 5, 3: 5}, busy={3: "queue.py line 9 in get"}),
     )
     assert (found.rank, found.node) == (3, 1)
-    assert "rank 3: 5; rank 3 is in my_model.py:12, in loss; stacks are" in found.error
+    assert "rank 3: 5; rank 3 is at queue.py line 9 in get; stacks are" in found.error
+
+
+def test_the_line_of_the_script_comes_before_that_of_the_library_that_it_calls() -> None:
+    places = {0: "train.py line 30 in main", 1: "train.py line 12 in wait_for_data"}
+    found = fault(Progress(node=0, rows={0: 5, 1: 5}, busy={1: "queue.py line 9 in get"}, places=places))
+    assert found.rank == 1
+    assert "rank 1: 5; rank 1 is at train.py line 12 in wait_for_data; stacks are" in found.error
+
+
+def test_where_none_is_blamed_the_places_of_all_are_named_if_they_are_few() -> None:
+    main = dict.fromkeys((0, 1, 3), "train.py line 30 in main")
+    rows = dict.fromkeys(range(4), 5)
+    found = fault(Progress(node=0, rows=rows, places=main | {2: "train.py line 9 in load"}))
+    assert (
+        "; ranks 0-1,3 are at train.py line 30 in main; rank 2 is at train.py line 9 in load; st"
+        in found.error
+    )
+    many = {rank: f"train.py line {rank} in main" for rank in range(4)}
+    assert "train.py" not in fault(Progress(node=0, rows=rows, places=many)).error
 
 
 def test_where_several_wait_for_nobody_none_is_blamed() -> None:
-    busy = {0: "my_model.py:12, in loss", 1: "my_model.py:12, in loss"}
+    busy = {0: "my_model.py line 12 in loss", 1: "my_model.py line 12 in loss"}
     found = fault(Progress(node=0, rows={0: 5, 1: 5}, busy=busy), Progress(node=1, rows={2: 5, 3: 5}))
     assert (found.rank, found.node) == (None, None)
     assert "my_model" not in found.error

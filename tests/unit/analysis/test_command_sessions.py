@@ -206,6 +206,16 @@ def test_a_session_of_a_script_can_be_resumed(stored: Stored) -> None:
     assert row["options"] == f"--resume {row['session_id']}"
 
 
+@loads(of_command({1: 64, 2: 128}, statuses={(2, 0): "timeout"}, changed=_by_bench_run))
+def test_a_run_that_took_too_long_is_tried_with_bench_run(
+    stored: Stored, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary.show(*stored, program="bench")
+    said = capsys.readouterr().out
+    assert re.search(r"try: bench run --timeout \d+ -- python t.py\n", said)
+    assert "bench suite" not in said
+
+
 def _three_workers(session: Path) -> None:
     for run in session.glob("*/run.json"):
         value = json.loads(run.read_text())

@@ -89,7 +89,7 @@ def test_there_is_none_where_no_option_helps(options):
 @pytest.mark.parametrize(
     "words",
     [
-        ["run", "--world", "1,2", "--", "python", "t.py"],
+        ["run", "--world", "1,2", "--", "python", "t.py"],  # KNOB is of a suite
         ["run", "python", "t.py"],
         ["import", "text_scaling"],
     ],
@@ -144,7 +144,6 @@ def test_there_is_none_of_what_was_measured_elsewhere():
 
 def test_a_program_without_arguments_is_no_suite():
     assert command(session("run", "./train.sh"), "--repeats 5") is None
-    assert command(session("run", "--", "python", "train.py"), "--repeats 5") is None
 
 
 def test_the_session_of_a_command_is_resumed_where_its_results_are():
@@ -152,3 +151,31 @@ def test_the_session_of_a_command_is_resumed_where_its_results_are():
         "run", "--world", "1,2", "--results", "r", "--", "python", "t.py", "--results", "of_the_script"
     )
     assert command(script, "--resume S") == "bench run --results r --resume S"
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "line"),
+    [
+        (
+            ["--world", "1,2", "--repeats", "3", "--", "python", "my train.py", "--repeats", "9"],
+            "--repeats 8",
+            "bench run --world 1,2 --repeats 8 -- python 'my train.py' --repeats 9",
+        ),
+        (
+            ["--timeout=8", "--isolate", "python", "train.py"],
+            "--set measure.timeout_s=16",
+            "bench run --isolate --timeout 16 -- python train.py",
+        ),
+        (
+            ["--session", "s", "--warmup", "3", "--", "./train"],
+            "--set cases.command.measure.warmup=10",
+            "bench run --warmup 10 -- ./train",
+        ),
+        (["text_scaling"], "--set measure.profiled=4", "bench run --set measure.profiled=4 -- text_scaling"),
+        (["--json", "python", "train.py"], "--resume s", "bench run --resume s"),
+        (["--", "python", "train.py"], "--set cases.command.threads=2", None),
+        (["--", "python", "train.py"], "--trace", None),
+    ],
+)
+def test_a_command_is_measured_again_with_the_options_of_bench_run(words, options, line):
+    assert command(session("run", *words), options, ["command"]) == line

@@ -35,6 +35,8 @@ OUT_OF_MEMORY = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2
     [
         (TRACEBACK, 1, f"the command ended with exit code 1: {OUT_OF_MEMORY}", True),
         ("bad input\n", 3, "the command ended with exit code 3", False),
+        ("usage: t\nt.py: error: no x\n", 2, "the command ended with exit code 2: t.py: error: no x", False),
+        ("Usage: t\nError: no x\n", 2, "the command ended with exit code 2: Error: no x", False),
         ("bench: x cannot be started: No such file\n", NO_PROGRAM, "the command cannot be started", False),
     ],
 )

@@ -95,10 +95,14 @@ def test_a_batch_that_the_command_does_not_take_is_refused(write: Write) -> None
 
 
 @pytest.mark.parametrize(
-    "starter", ["torchrun", "/usr/bin/accelerate", "python, -m, torch.distributed.run", "mpirun"]
+    "starter",
+    ["torchrun", "/usr/bin/accelerate, launch", "python, -m, torch.distributed.run", "mpirun", "torchx"],
 )
 def test_a_command_that_starts_ranks_is_refused_with_what_to_do(write: Write, starter: str) -> None:
-    with pytest.raises(InputError, match=r"starts processes of its own\. .* instead|give the script itself"):
+    with pytest.raises(
+        InputError,
+        match=r"starts processes of its own\. .* instead|give the script itself|give bench the script: `bench run",
+    ):
         load_suite(write(text().replace("python, train.py", f"{starter}, train.py")))
 
 
