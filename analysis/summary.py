@@ -19,7 +19,15 @@ from analysis.tables.scaling import scaling_table
 from analysis.tables.scaling_brief import brief_tables
 from analysis.tables.table import Table
 from analysis.tables.target import target_table
-from analysis.wording import command_scaling, lost_efficiency, machine, pauses, recorder_overhead, target, unlike_runs
+from analysis.wording import (
+    command_scaling,
+    lost_efficiency,
+    machine,
+    pauses,
+    recorder_overhead,
+    target,
+    unlike_runs,
+)
 from analysis.wording.batch_search import limits
 from analysis.wording.caveats import (
     busy,

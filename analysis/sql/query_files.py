@@ -21,7 +21,7 @@ from analysis.database.interrupt import stoppable, temporary
 from analysis.database.sql_text import literal
 from analysis.errors import AnalysisError
 from analysis.loading import find_bad_files, insert, read_files
-from analysis.loading.derive import derive_and_diagnose, derive_runs
+from analysis.loading.derive import derive_and_diagnose
 from analysis.loading.json_files import BadFileError, read_json
 from analysis.loading.load import Problem, problems_of_files
 from analysis.loading.scan import SessionFolder, discover

@@ -21,7 +21,9 @@ def lines(points: Sequence[Row], runs: Sequence[Row]) -> Iterator[str]:
     batch?` for each case. `points` are rows of `scaling`, `runs` of `run_summary`."""
     measured = [run for run in runs if run["workload"] == COMMAND and run["status"] == "ok"]
     for case in dict.fromkeys(run["case_name"] for run in measured):
-        of_case = sorted((run for run in measured if run["case_name"] == case), key=lambda run: run["workers"])
+        of_case = sorted(
+            (run for run in measured if run["case_name"] == case), key=lambda run: run["workers"]
+        )
         unknown = [run for run in of_case if not run["examples_per_step"]]
         how = (unknown or of_case)[-1]["examples_counted"]
         if unknown:

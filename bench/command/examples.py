@@ -99,12 +99,12 @@ def _conflict(spec: RunSpec, batches: Sequence[int], how: Sequence[str]) -> str 
             f"rank {wrong} trains {batches[wrong]:,} examples per step, {how[wrong]}, and the command was told to take "
             f"{asked:,} per rank"
         )
-    other = next((rank for rank, words in enumerate(how) if words != how[0] and batches[rank] != batches[0]), None)
+    other = next(
+        (rank for rank, words in enumerate(how) if words != how[0] and batches[rank] != batches[0]), None
+    )
     if other is None:
         return None
-    return (
-        f"rank 0 trains {batches[0]:,} examples per step, {how[0]}, and rank {other} {batches[other]:,}, {how[other]}"
-    )
+    return f"rank 0 trains {batches[0]:,} examples per step, {how[0]}; rank {other} trains {batches[other]:,}, {how[other]}"
 
 
 def _words(facts: Mapping[str, Any], origin: str | None) -> str:

@@ -20,6 +20,7 @@ _LEAST_BYTES_PER_ELEMENT = 1e-3
 _NOT_KNOWN = "not known"
 _NO_BACKWARD = f"{_NOT_KNOWN}: the command does not call backward()"
 
+
 def with_the_batch(spec: RunSpec, commands: Commands) -> RunSpec:
     """The specification with the batch that was counted, the most frequent one of each rank; with none if it is not
     known, because what the user asked for is not what was trained."""

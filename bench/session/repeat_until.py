@@ -150,7 +150,7 @@ def throughput(folder: Path, run: RunSpec) -> float | None:
         spans -= _unexplained_ns(table, row_of, step, step_ns)
     longest_ns = int(spans.max())
     steps = int(np.bincount(row_of).min())
-    examples = _examples_per_step(folder, run)
+    examples = _examples_per_step(folder)
     return examples * steps / (longest_ns / 1e9) if examples and longest_ns > 0 else None
 
 
@@ -174,7 +174,7 @@ def _unexplained_ns(table: pa.Table, row_of: _Array, step: _Array, step_ns: _Arr
     return round(sum(longest.values()))
 
 
-def _examples_per_step(folder: Path, run: RunSpec) -> float:
+def _examples_per_step(folder: Path) -> float:
     """Examples that throughput counts; 0 if a command's are not known."""
     stored = read_json(folder / "run.json")
     counted: float | None = stored["outcome"].get("examples_per_step")

@@ -78,7 +78,11 @@ def examples_in(batch, most=None):
             return most
         if shared is None:
             return len(members)
-        if shared <= _CHANNELS and shared != len(members) and all(_may_be_one_example(each) for each in members):
+        if (
+            shared <= _CHANNELS
+            and shared != len(members)
+            and all(_may_be_one_example(each) for each in members)
+        ):
             return None if most is None else len(members)
         return _at_most(shared, most)
     except Exception:  # a batch of the script's own kind
@@ -91,9 +95,7 @@ def _at_most(length, most):
 
 def _are_alike(members):
     """Whether the members of a list are of one kind, as examples are, unlike an input and its target."""
-    kinds = {
-        (each.dim(), each.dtype) if isinstance(each, torch.Tensor) else type(each) for each in members
-    }
+    kinds = {(each.dim(), each.dtype) if isinstance(each, torch.Tensor) else type(each) for each in members}
     return len(members) > 1 and len(kinds) == 1 and not isinstance(members[0], (list, tuple, str, int, float))
 
 

@@ -1,8 +1,8 @@
 """The batches of torch's DataLoaders: their examples, and the time that the script waits for them.
 
 The sampler of a DataLoader gives the indices of each batch to the main process, also if workers load it: their number
-is the batch's examples, whatever the batch looks like. A data set that batches by itself, or that has no indices, leaves
-only the shapes of the batch (batches.py).
+is the batch's examples, whatever the batch looks like. A data set that batches by itself, or that has no indices,
+leaves only the shape of the batch (batches.py).
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Pauses of a training, in which it validates or saves: from the end of a training call to the begin of the next one.
 
-The calls that show a pause are only a part of it: the script may fetch batches for a validation before it, or sample from
-a copy of the model that nothing tells from any other module. Training calls are the spans of a step's phases.
+The calls that show a pause are only a part of it: the script may fetch batches for a validation before it, or sample
+from a copy of the model, which nothing tells from any other module. Training calls are the spans of a step's phases.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from statistics import median
 
 from bench_probe.spans import covered_ns
@@ -44,7 +45,8 @@ def pauses_of(step, ordinary, elapsed_ns):
 def _calls(step, elapsed_ns):
     """Phase, begin and end of the training calls, by time, between the begin and the end of the step."""
     spans = sorted(
-        (elapsed_ns(begin, step.start), elapsed_ns(end, step.start), phase) for phase, begin, end in step.spans
+        (elapsed_ns(begin, step.start), elapsed_ns(end, step.start), phase)
+        for phase, begin, end in step.spans
     )
     last_ns = elapsed_ns(step.end, step.start)
     return [("begin", 0, 0), *((phase, begin, end) for begin, end, phase in spans), ("end", last_ns, last_ns)]
@@ -61,7 +63,7 @@ def _usual_ns(usual, before, after):
     found = [
         following[1] - call[2]
         for calls in usual
-        for call, following in zip(calls, calls[1:], strict=False)
+        for call, following in pairwise(calls)
         if (call[0], following[0]) == (before, after)
     ]
     return max(0, round(median(found))) if found else 0

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
 
 from bench.command import rows
-from bench.measure import evals
+from bench.measure import rank_tables
 from bench.measure.rank_tables import Writer
 from bench.records.run_spec import MeasureSpec
 from tests.unit.workloads.runs import spec
@@ -42,7 +43,12 @@ def test_without_the_kernels_of_a_gpu_its_communication_is_not_known(
     assert list(tmp_path.glob("profile_groups.node*"))  # torch counts the calls of a group itself
 
 
-def test_a_pause_is_that_of_the_rank_with_the_longest(tmp_path: Path) -> None:
-    paused: list[list[tuple[int, float]]] = [[(9, 0.5)], [(9, 0.75), (4, 0.25)]]
-    rows.store_pauses(tmp_path, [{}, *({"command": {"pauses": of_rank}} for of_rank in paused)])
-    assert [(row["step"], row["validation_s"]) for row in evals.read(tmp_path)] == [(4, 0.25), (9, 0.75)]
+def test_the_pauses_of_a_rank_are_rows_of_a_table(tmp_path: Path) -> None:
+    outcome = {
+        "command": {"groups": {}, "pauses": [[9, "validation", 500], [9, "saving", 20]]}, "selfcheck": [],
+    }  # fmt: skip
+    part: Any = SimpleNamespace(node=1, local_task=0, run=RUN)
+    rows.store(tmp_path, part, {3: outcome, 4: {}})
+    (written,) = rank_tables.read(tmp_path)
+    assert (written.table, written.writer) == ("pauses", Writer(node=1, local_task=0, rank=3))
+    assert written.rows.tolist() == [(9, b"validation", 500), (9, b"saving", 20)]

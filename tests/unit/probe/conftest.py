@@ -13,7 +13,15 @@ import pytest
 
 from bench.command.rank import PROBE_FOLDER
 from bench.measure import recorder
-from tests.unit.probe.recorded import BEGIN, IDENTITY, MEASURED_STEPS, PROFILED_STEPS, WARMUP_STEPS, Recorded, Run
+from tests.unit.probe.recorded import (
+    BEGIN,
+    IDENTITY,
+    MEASURED_STEPS,
+    PROFILED_STEPS,
+    WARMUP_STEPS,
+    Recorded,
+    Run,
+)
 
 
 @pytest.fixture(scope="module")

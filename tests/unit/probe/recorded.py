@@ -50,7 +50,19 @@ class Recorded:
     @property
     def counts(self) -> dict[str, int]:
         names = {"tokens": "tokens", "steps": "measured_steps", "skipped": "skipped_steps"}
-        return {"examples": self.counted[1]["total"], **{name: self.facts[key] for name, key in names.items()}}
+        return {
+            "examples": self.counted[1]["total"],
+            **{name: self.facts[key] for name, key in names.items()},
+        }
+
+    @property
+    def pauses(self) -> dict[int, dict[str, float]]:
+        """By the step that follows: the seconds of each kind."""
+        found: dict[int, dict[str, float]] = {}
+        for step, kind, pause_ns in self.facts["pauses"]:
+            of_step = found.setdefault(step, {})
+            of_step[kind] = of_step.get(kind, 0) + pause_ns / 1e9
+        return found
 
     def column(self, name: str) -> list[Any]:
         assert self.rows is not None

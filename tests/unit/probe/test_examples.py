@@ -74,7 +74,9 @@ def test_each_step_trains_eight_examples_whatever_its_batch_looks_like(run: Run,
 
 UNKNOWN = {
     "pictures or channels": "DataLoader(Stream(lambda place: [torch.randn(3, 8, 8)] * 5), batch_size=None)",
-    "sizes that differ": "DataLoader(Stream(lambda place: {'a': torch.randn(4), 'b': torch.randn(6)}), batch_size=None)",
+    "sizes that differ": (
+        "DataLoader(Stream(lambda place: {'a': torch.randn(4), 'b': torch.randn(6)}), batch_size=None)"
+    ),
 }
 
 
@@ -179,7 +181,10 @@ for step in range(90):
 
 
 TOKENS = {
-    "input_ids": ("{'mask': torch.ones(7, dtype=torch.long), 'input_ids': torch.zeros(9, dtype=torch.long)}", 8 * 9),
+    "input_ids": (
+        "{'mask': torch.ones(7, dtype=torch.long), 'input_ids': torch.zeros(9, dtype=torch.long)}",
+        8 * 9,
+    ),
     "input and target": ("(torch.zeros(9, dtype=torch.long), torch.ones(9, dtype=torch.long))", 8 * 9),
     "texts of two lengths": ("(torch.zeros(9, dtype=torch.long), torch.ones(5, dtype=torch.long))", 0),
     "a picture and its class": ("(torch.randn(3, 4), place % 3)", 0),

@@ -6,8 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from textwrap import dedent
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +15,15 @@ import pytest
 from bench.command.rank import PROBE_FOLDER
 from bench.measure import recorder
 from bench.measure.recorder import MEASURED, PROFILED, UNKNOWN_LOSS, UNKNOWN_PHASE, WARMUP
-from tests.unit.probe.recorded import ASKED, BEGIN, IDENTITY, MEASURED_STEPS, PROFILED_STEPS, WARMUP_STEPS, Run
+from tests.unit.probe.recorded import (
+    ASKED,
+    BEGIN,
+    IDENTITY,
+    MEASURED_STEPS,
+    PROFILED_STEPS,
+    WARMUP_STEPS,
+    Run,
+)
 
 
 def test_a_plain_loop(run: Run) -> None:
@@ -167,11 +175,9 @@ def test_validation_belongs_to_no_step(run: Run) -> None:
                         net(batch)
     """)
     assert found.code == 0, found.log
-    assert [step for step, _ in found.facts["pauses"]] == [
-        3,
-        6,
-    ]  # before these rows; the first step has none
-    for step, seconds in found.facts["pauses"]:
+    assert [*found.pauses] == [3, 6]  # before these rows; the first step has none
+    for step, of_step in found.pauses.items():
+        (seconds,) = of_step.values()
         assert seconds >= 0.4 + 0.4  # the first batch, too
         start, before = found.column("start_ns")[step], found.column("start_ns")[step - 1]
         assert start - before - found.column("step_ns")[step - 1] == pytest.approx(seconds * 1e9, rel=1e-3)
@@ -203,7 +209,7 @@ def test_validation_of_the_module_inside_of_a_wrapper_belongs_to_no_step(run: Ru
     assert found.column("loss") == found.shown
     assert found.facts["models"] == ["Wrapper"]
     assert found.counted[1]["batch"] == 8
-    ((step, seconds),) = found.facts["pauses"]
+    ((step, seconds),) = ((step, of["validation"]) for step, of in found.pauses.items())
     assert (step, seconds >= 0.2) == (4, True)
 
 
@@ -243,7 +249,7 @@ def test_the_start_of_a_loader_is_loading_data_or_a_part_of_the_validation(run: 
                     net(batch)
     """)
     assert found.code == 0, found.log
-    pauses = dict(found.facts["pauses"])
+    pauses = {step: of_step["validation"] for step, of_step in found.pauses.items()}
     assert [*pauses] == [4, 9]  # every fifth step, and the first is not recorded
     assert min(pauses.values()) >= 0.4
     waited = [step for step, data_ns in enumerate(found.column("data_ns")) if data_ns >= 200_000_000]
@@ -268,7 +274,7 @@ def test_writing_a_checkpoint_belongs_to_no_step(run: Run, call: str) -> None:
                 {call}
     """)
     assert found.code == 0, found.log
-    ((step, seconds),) = found.facts["pauses"]
+    ((step, seconds),) = ((step, of["saving"]) for step, of in found.pauses.items())
     assert step == 5
     assert seconds > 0
 
@@ -605,7 +611,7 @@ def test_the_batches_of_a_validation_are_not_examples_of_the_training(run: Run) 
     assert found.code == 0, found.log
     assert found.counts["examples"] == 6 * MEASURED_STEPS
     assert set(found.column("data_ns")) == {UNKNOWN_PHASE}
-    assert len(found.facts["pauses"]) == 1
+    assert len(found.pauses) == 1
 
 
 def test_a_step_between_two_validations_keeps_its_time(run: Run) -> None:
@@ -625,7 +631,7 @@ def test_a_step_between_two_validations_keeps_its_time(run: Run) -> None:
     """)
     assert found.code == 0, found.log
     assert min(found.column("step_ns")) >= 20_000_000
-    assert [step for step, _ in found.facts["pauses"]] == [5]
+    assert [*found.pauses] == [5]
 
 
 def test_its_own_first_step_may_not_come_after_the_warmup(run: Run) -> None:
@@ -765,7 +771,7 @@ def test_validation_of_a_copy_belongs_to_no_step(run: Run) -> None:
                         time.sleep(0.1)
     """)
     assert found.code == 0, found.log
-    ((step, seconds),) = found.facts["pauses"]
+    ((step, seconds),) = ((step, of["validation"]) for step, of in found.pauses.items())
     assert step == 5
     assert seconds >= 0.2
 

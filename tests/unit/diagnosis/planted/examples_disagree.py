@@ -6,9 +6,7 @@ from pathlib import Path
 from tests.factory import Case, make_session
 from tests.unit.diagnosis.planted.needless_reductions import OPTIONS
 
-CONFLICT = (
-    "rank 0 trains 3 examples per step, by the shape of the loader's batches, and the command was told to take 8"
-)
+CONFLICT = "rank 0 trains 3 examples per step, by the shape of the loader's batches, and the command was told to take 8"
 
 
 def _session(results: Path, **recorded_by: str) -> None:

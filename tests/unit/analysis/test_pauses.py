@@ -1,0 +1,156 @@
+"""All time between the first and the last measured step of a command is in a step or in a pause."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis import summary
+from bench.records.run_spec import RunSpec
+from bench.session.repeat_until import throughput
+from tests.factory import Case
+from tests.pauses import pause, stall
+from tests.unit.analysis.conftest import Stored, Write, loads, session_of
+
+OPTIONS: dict[str, Any] = {
+    "command": ["python", "train.py"], "cwd": None, "env": {}, "step_optimizer": None, "examples_per_step": None,
+    "script": None,
+}  # fmt: skip
+STEPS, STEP_MS, STALL_MS = 20, 10.0, 100.0
+
+
+def of_command(change: Callable[[Path, str], None], **options: str) -> Write:
+    """Steps of 10 ms on 1 and on 2 ranks, with weak scaling; `change` plants pauses into each run."""
+    case = Case(
+        name="command", strategy="command", workload="command", options={**OPTIONS, **options}, scaling="weak",
+        step_ms={1: STEP_MS, 2: STEP_MS}, warmup=2, steps=STEPS, batch=8, repeats=3,
+    )  # fmt: skip
+
+    def changed(folder: Path) -> None:
+        for run in folder.glob("*/run.json"):
+            change(folder, run.parent.name)
+
+    return session_of(case, changed=changed)
+
+
+def stalled(**options: str) -> Write:
+    """Two steps last 100 ms longer, on rank 0 in no phase: half of the time."""
+    return of_command(lambda folder, run: stall(folder, run, {7: STALL_MS, 12: STALL_MS}), **options)
+
+
+def paused(kinds: Mapping[str, float], **options: str) -> Write:
+    return of_command(lambda folder, run: pause(folder, run, {9: kinds, 14: kinds}), **options)
+
+
+def rates(stored: Stored) -> dict[int, float]:
+    rows = stored.ask(
+        "SELECT workers, avg(throughput) AS rate FROM run_summary WHERE session_id = $session GROUP BY workers"
+    )
+    return {row["workers"]: row["rate"] for row in rows}
+
+
+def shares(stored: Stored) -> tuple[float, ...]:
+    names = ("validation_share", "saving_share", "unexplained_share", "left_out_share")
+    (row,) = stored.ask(
+        f"SELECT DISTINCT {', '.join(names)} FROM run_summary WHERE session_id = $session AND workers = 2"
+    )
+    return tuple(row[name] for name in names)
+
+
+def ratios(stored: Stored) -> dict[str, Any]:
+    (row,) = stored.ask(
+        "SELECT speedup, efficiency, verdict FROM scaling WHERE session_id = $session AND workers = 2"
+    )
+    return row
+
+
+@loads(stalled())
+def test_an_unexplained_pause_counts_as_training_and_hides_the_speedup(stored: Stored) -> None:
+    assert rates(stored) == pytest.approx({1: 8 / 0.02, 2: 16 / 0.02})
+    assert shares(stored) == pytest.approx((0, 0, 0.5, 0))
+    assert ratios(stored) == {"speedup": None, "efficiency": None, "verdict": "unexplained pauses"}
+    pauses = stored.ask(
+        "SELECT DISTINCT after_step, kind, pause_s FROM run_pauses WHERE session_id = $session ORDER BY 1"
+    )
+    assert pauses == [{"after_step": step, "kind": "unexplained", "pause_s": 0.1} for step in (6, 11)]
+
+
+@loads(stalled(pauses="leave-out"))
+def test_left_out_it_is_in_no_step_and_in_no_phase_of_any_rank(stored: Stored) -> None:
+    assert rates(stored) == pytest.approx({1: 8 / 0.01, 2: 16 / 0.01})
+    assert shares(stored) == pytest.approx((0, 0, 0.5, 0.5))
+    assert ratios(stored)["speedup"] == pytest.approx(2)
+    longest = stored.ask(
+        "SELECT max(step_ns) AS ns FROM step_stats WHERE session_id = $session AND kind = 'measured'"
+    )
+    assert longest == [{"ns": 10_000_000}]
+    recorded = stored.ask(
+        "SELECT max(step_ns) AS ns FROM steps WHERE session_id = $session AND kind = 'measured'"
+    )
+    assert recorded == [{"ns": 110_000_000}]
+    ranks = stored.ask(
+        "SELECT DISTINCT span_ns, step_ns_mean, backward_ns_mean FROM run_rank_stats WHERE session_id = $session"
+    )
+    assert ranks == [{"span_ns": 200_000_000, "step_ns_mean": 10e6, "backward_ns_mean": 5e6}]
+
+
+@loads(stalled(pauses="count"))
+def test_counted_it_hides_nothing(stored: Stored) -> None:
+    assert rates(stored) == pytest.approx({1: 8 / 0.02, 2: 16 / 0.02})
+    assert ratios(stored)["speedup"] == pytest.approx(2)
+    waits = stored.ask("SELECT DISTINCT backward_ns_mean FROM run_rank_stats WHERE session_id = $session")
+    assert waits == [{"backward_ns_mean": 5e6}]  # rank 1 waits, which is no backward pass
+
+
+KINDS = {"validation": 40.0, "saving": 10.0}
+
+
+@loads(paused(KINDS))
+def test_pauses_of_a_known_kind_are_left_out_and_named(
+    stored: Stored, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of 300 ms, 80 are validation and 20 saving."""
+    assert rates(stored) == pytest.approx({1: 8 / 0.01, 2: 16 / 0.01})
+    assert shares(stored) == pytest.approx((80 / 300, 20 / 300, 0, 100 / 300))
+    assert ratios(stored)["speedup"] == pytest.approx(2)
+    summary.show(*stored, program="bench")
+    lines = capsys.readouterr().out.splitlines()
+    said = "command on 2 ranks, of the time of these 20 steps: steps 67 %, validation 27 %, saving 7 %"
+    assert said in lines
+    (headline,) = (
+        line for line in lines if "times as fast" in line and line.startswith("command on 2 ranks is")
+    )
+    assert "This leaves out pauses of up to 33 % of the time." in headline
+
+
+@loads(paused(KINDS, pauses="count"))
+def test_all_pauses_count_if_the_user_says_so(stored: Stored) -> None:
+    assert rates(stored) == pytest.approx({1: 8 / 0.015, 2: 16 / 0.015})
+    assert shares(stored) == pytest.approx((80 / 300, 20 / 300, 0, 0))
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [made(**options) for options in ({}, {"pauses": "count"}, {"pauses": "leave-out"}) for made in
+     (stalled, lambda **options: paused(KINDS, **options))],
+    indirect=True,
+)  # fmt: skip
+def test_the_rounds_of_until_have_the_same_throughput(stored: Stored) -> None:
+    for row in stored.ask("SELECT run_id, throughput FROM run_summary WHERE session_id = $session"):
+        folder = stored.results / stored.session_id / row["run_id"]
+        spec = RunSpec.from_json(json.loads((folder / "run.json").read_text())["spec"])
+        assert throughput(folder, spec) == pytest.approx(row["throughput"])
+
+
+@loads(of_command(lambda folder, run: stall(folder, run, {7: 30.0})))
+def test_a_step_of_up_to_five_times_the_usual_is_noise(stored: Stored) -> None:
+    assert stored.ask("FROM run_pauses WHERE session_id = $session") == []
+
+
+@loads(of_command(lambda folder, run: stall(folder, run, {1: 500.0})))
+def test_warm_up_is_never_split(stored: Stored) -> None:
+    assert stored.ask("FROM run_pauses WHERE session_id = $session") == []
