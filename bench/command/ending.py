@@ -91,6 +91,12 @@ def _ended_well(run: RunSpec, rank: int, scratch: Path) -> str:
     try:
         seen = json.loads(outcome_file(scratch, rank).read_text())["command"]
     except FileNotFoundError:
+        own_error = scratch / f"probe_error.rank{rank}"
+        if own_error.exists():
+            return (
+                "the command ended without an error, and nothing was recorded, because the recorder could not begin; "
+                f"report this: {own_error.read_text().strip().splitlines()[-1]}"
+            )
         last = recorder.peek(step_file(scratch, rank))
         if last is not None:
             return (

@@ -104,7 +104,10 @@ def _conflict(spec: RunSpec, batches: Sequence[int], how: Sequence[str]) -> str 
     )
     if other is None:
         return None
-    return f"rank 0 trains {batches[0]:,} examples per step, {how[0]}; rank {other} trains {batches[other]:,}, {how[other]}"
+    return (
+        f"rank 0 trains {batches[0]:,} examples per step, {how[0]}; rank {other} trains {batches[other]:,}, "
+        f"{how[other]}"
+    )
 
 
 def _words(facts: Mapping[str, Any], origin: str | None) -> str:

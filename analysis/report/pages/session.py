@@ -237,7 +237,7 @@ def _folded_table(contents: Contents, table: str, title: str, shown: Markup) -> 
 def _circumstances(contents: Contents) -> Iterator[Section]:
     """Folded: the method, the cost of measuring, settings, the machine, the purpose, and how to run it again."""
     session, rows = contents.session, contents.rows
-    method = notes(session, rows("summary"), rows("fingerprint"))
+    method = notes(session, rows("summary"), rows("fingerprint"), rows("runs"))
     yield Section(
         identifier="notes", title="How to read these numbers", content=method, folded=True, printed=True
     )

@@ -17,7 +17,7 @@ from analysis.report.pages.session_data import Contents
 from analysis.report.sections.advice_cards import advice_cards
 from analysis.report.sections.answer_table import MOST_CASES, answer_table
 from analysis.report.sections.ratio_table import ratio_table
-from analysis.wording import lost_efficiency
+from analysis.wording import command_scaling, lost_efficiency, pauses
 from analysis.wording.caveats import busy, caveats, imported_from
 from analysis.wording.headline import faster, headline, undecided
 from analysis.wording.machine import sentence
@@ -117,10 +117,12 @@ def _facts(session: Row, points: list[Row]) -> Iterator[Markup | str]:
     yield from ("tag " + short(tag) for tag in session["tags"] or [])
 
 
-def notes(session: Row, points: list[Row], differing: list[Row]) -> Markup:
-    """The limits of this session's numbers. `differing` are rows of queries/fingerprint.sql."""
+def notes(session: Row, points: list[Row], differing: list[Row], runs: list[Row]) -> Markup:
+    """The limits of this session's numbers. `differing` are rows of queries/fingerprint.sql, `runs` of
+    queries/runs.sql."""
     limits = caveats(session, points, differing=differing)
-    said: list[str] = ["Placement 2x4 means 2 nodes with 4 ranks each.", *limits]
+    recorded = (*command_scaling.lines(points, runs), *command_scaling.short_runs(runs), *pauses.lines(runs))
+    said: list[str] = ["Placement 2x4 means 2 nodes with 4 ranks each.", *recorded, *limits]
     if session["oversubscribed"]:
         said.append("In the charts the points of oversubscribed rows are hollow.")
     if any(point["nodes"] > 1 and point["throughput"] is not None for point in points):

@@ -58,6 +58,9 @@ def test_of_a_progress_bar_only_its_last_state_is_shown(tmp_path: Path) -> None:
 def test_a_command_that_ended_well_too_early(tmp_path: Path) -> None:
     lines, _ = explained(tmp_path, "", 0)
     assert lines[0].startswith("the command ended without an error, but never imported torch")
+    (tmp_path / "probe_error.rank1").write_text("Traceback:\nKeyError: 'warmup'\n")
+    lines, _ = explained(tmp_path, "", 0)
+    assert lines[0].endswith("report this: KeyError: 'warmup'")
     outcome = tmp_path / "outcome.rank1.json"
     outcome.write_text(json.dumps({"command": {"optimizers": [], "has_own_steps": False, "steps": 0}}))
     without = explained(tmp_path, "", 0)[0][0]

@@ -401,6 +401,17 @@ def test_the_probe_begins_with_torch_and_runs_a_hidden_sitecustomize(
     assert done.stdout.split() == ["hidden", str(imports_torch)]
 
 
+def test_a_script_goes_on_if_the_probe_cannot_begin(tmp_path: Path) -> None:
+    job = {"scratch": str(tmp_path), "rank": 0}  # it needs more
+    environment = {**os.environ, "PYTHONPATH": str(PROBE_FOLDER), "BENCH_PROBE": json.dumps(job)}
+    done = subprocess.run(
+        [sys.executable, "-c", "import torch\nprint(torch.ones(1).item())"],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("1.0\n", "")
+    assert "KeyError" in (tmp_path / "probe_error.rank0").read_text()
+
+
 def test_without_bench_its_functions_do_nothing(tmp_path: Path) -> None:
     text = "import bench_probe\nwith bench_probe.phase('data'):\n    pass\nbench_probe.step(loss=1.0)\nprint('well')\n"
     environment = {name: value for name, value in os.environ.items() if name != "BENCH_PROBE"}
