@@ -121,8 +121,8 @@ class _Run(GroupedCommand):
 )  # fmt: skip
 @click.option(
     "--pauses", type=click.Choice(["count", "leave-out"]),
-    help="Whether pauses between steps count as training. count: all of them; leave-out: none.  [default: only those of"
-    " an unknown kind]",
+    help="Whether pauses between steps count as training. count: all of them; leave-out: none. Also with --resume, to say"
+    " it afterwards.  [default: only those of an unknown kind]",
 )  # fmt: skip
 @click.option(
     "--step-optimizer", metavar="CLASS|N",
@@ -177,7 +177,7 @@ def _check_what_to_run(context: click.Context) -> None:
     if resumed is not None:
         refuse(
             context,
-            (*_OF_THE_COMMAND, *MEASURE, "dry_run"),
+            [name for name in (*_OF_THE_COMMAND, *MEASURE, "dry_run") if name != "pauses"],
             "a resumed session keeps its command and its plan: leave it out",
         )
         return
@@ -204,7 +204,7 @@ def _session_options(words: tuple[str, ...], options: Mapping[str, Any]) -> dict
     chosen = {key: value for key, value in options.items() if key not in (*_OF_THE_COMMAND, *MEASURE)}
     chosen |= {"suite": None, "data_root": None, "measured_by": "run"}
     if not words:  # a session to resume
-        return chosen
+        return chosen | {"pauses": options["pauses"]}
     document = suite_of_command(words, name=options["name"], variables=options["variables"], options=options)
     resolve(
         document.root,

@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from bench.command import launchers
 from bench.common.errors import InputError
+from bench.records.vocabulary import Pauses
 
 if TYPE_CHECKING:
     from bench.records.run_spec import RunSpec
@@ -69,7 +70,7 @@ class CommandOptions:
     step last."""
     examples_per_step: Annotated[int, Ge(1), Le(10**9)] | None = None
     """Examples of a rank in each step, if the probe cannot count them."""
-    pauses: Literal["count", "leave-out"] | None = None
+    pauses: Pauses | None = None
     """Whether time between steps counts as training. count: all of it; leave-out: none of it. null: only where bench
     does not know what the script did."""
     script: str | None = None

@@ -11,6 +11,7 @@ from bench.records.vocabulary import (
     COMMAND,
     SCHEMA_VERSION,
     Axis,
+    Pauses,
     RunOrder,
     Scaling,
     UtcTime,
@@ -66,6 +67,8 @@ class SessionHead:
     quick: bool = False
     run_order: RunOrder | None = None
     """Null if the session was imported."""
+    pauses: Pauses | None = None
+    """What `bench run --resume --pauses` said of the session's pauses; null: what its runs were begun with."""
     tags: list[str] = field(default_factory=list)
     resolved: dict[str, Any] = field(default_factory=dict)
     """The suite with all defaults filled in."""

@@ -29,7 +29,7 @@ from bench.records.messages import Begin
 from bench.records.run_spec import PlannedRun, Slots
 from bench.records.session_head import SessionHead
 from bench.records.skip_reason import common, kind_of
-from bench.records.vocabulary import RunOrder
+from bench.records.vocabulary import Pauses, RunOrder
 from bench.session import preflight
 from bench.session.folder import SessionFolder, new_session_id, utc_now
 from bench.session.result import SessionResult, read_result
@@ -71,6 +71,8 @@ class SessionOptions(Selection):
     """The Python of the ranks; null: this one."""
     reserve: float | None = None
     """Seconds before the end of the allocation that no run may need."""
+    pauses: Pauses | None = None
+    """With `resume`: what the session's pauses are; null: as it was said before."""
 
     def __post_init__(self) -> None:
         check_tags(self.tags)
@@ -90,7 +92,8 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
             folder.refuse_an_import()
             folder.refuse_another_kind(options.measured_by)
             _refuse_options_of_a_plan(options)
-            return resume(folder, gathering.wait(), TimeLeft.here(results, options.reserve))
+            left = TimeLeft.here(results, options.reserve)
+            return resume(folder, gathering.wait(), left, options.pauses)
         suite = _read_suite(options)  # its mistakes are reported before other agents are waited for
         left_out = gpus_left_out(len(gpus.visible()))
         if left_out is not None and any(case.device != "cpu" for case in suite.cases):
@@ -136,12 +139,16 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
         return run_plan(folder, runs, gathered, server, time_left)
 
 
-def resume(session: SessionFolder, gathered: Gathered, time_left: TimeLeft) -> SessionResult:
+def resume(
+    session: SessionFolder, gathered: Gathered, time_left: TimeLeft, pauses: Pauses | None = None
+) -> SessionResult:
     """Run what is left of a session's plan. Raises InputError if the machine is smaller than the one of the plan."""
     from bench.session.runner import run_plan
 
     runs = session.plan()
     before = session.head()
+    if pauses is not None:
+        session.update(pauses=pauses)
     _refuse_a_smaller_machine(session.session_id, before["slots"], gathered.slots)
     if before["finished_at"] is not None and len(session.done(runs)) == len(measured(runs)):
         sys.stderr.write("every run of its plan is done\n")

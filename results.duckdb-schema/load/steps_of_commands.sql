@@ -13,3 +13,9 @@ UPDATE runs
 SET counted_steps = shortest.steps
 FROM shortest
 WHERE runs.session_id = shortest.session_id AND runs.case_name = shortest.case_name AND shortest.steps < shortest.asked;
+
+-- What the user says of pauses after the measurement holds over what the runs were begun with.
+UPDATE runs
+SET config = json_merge_patch(config, json_object('workload_options', json_object('pauses', sessions.pauses)))
+FROM sessions
+WHERE runs.session_id = sessions.session_id AND sessions.pauses IS NOT NULL AND runs.workload = 'command';

@@ -31,7 +31,8 @@ SELECT
         WHEN 'count' THEN 'Nothing is left out, as --pauses count asks.'
         WHEN 'leave-out' THEN 'They are left out, as --pauses leave-out asks.'
         ELSE 'The script did something else, or waited for a loader that is not torch''s: mark that with '
-            || 'bench_probe.phase("data"). Or give --pauses count if it is training, --pauses leave-out if it is not.'
+            || 'bench_probe.phase("data"). Or give --pauses count if it is training, --pauses leave-out if it is not, '
+            || 'also afterwards, with --resume.'
     END AS advice
 FROM of_runs
 GROUP BY session_id, case_name, nodes, ranks_per_node, threads

@@ -106,6 +106,17 @@ def test_counted_it_hides_nothing(stored: Stored) -> None:
     assert waits == [{"backward_ns_mean": 5e6}]  # rank 1 waits, which is no backward pass
 
 
+def _said_later(folder: Path, run: str) -> None:
+    stall(folder, run, {7: STALL_MS, 12: STALL_MS})
+    head = json.loads((folder / "session.json").read_text())
+    (folder / "session.json").write_text(json.dumps(head | {"pauses": "leave-out"}))
+
+
+@loads(of_command(_said_later))
+def test_what_is_said_after_the_measurement_holds(stored: Stored) -> None:
+    assert rates(stored) == pytest.approx({1: 8 / 0.01, 2: 16 / 0.01})
+
+
 KINDS = {"validation": 40.0, "saving": 10.0}
 
 
