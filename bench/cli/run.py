@@ -121,8 +121,8 @@ class _Run(GroupedCommand):
 )  # fmt: skip
 @click.option(
     "--pauses", type=click.Choice(["count", "leave-out"]),
-    help="Whether pauses between steps count as training. count: all of them; leave-out: none. Also with --resume, to say"
-    " it afterwards.  [default: only those of an unknown kind]",
+    help="Whether pauses between steps count as training. count: all of them; leave-out: none. Also with --resume, to"
+    " say it afterwards.  [default: only those of an unknown kind]",
 )  # fmt: skip
 @click.option(
     "--step-optimizer", metavar="CLASS|N",
