@@ -25,8 +25,41 @@ class Source:
         self.loader = loader
         self.workers, self.starts_again = torch_private.workers_of(iterator)
         """Whether the next iterator of the DataLoader has workers of its own."""
+        self.loads = self.passes = 0
+        """Batches since the last backward pass, and backward passes."""
+        self.newest = self.held = 0
+        """Examples of the batch that was loaded last, and of the one before the step that is under way."""
+        self._step = -1
         self.counts = {}
         """The number of indices of each batch that was asked for and not returned, by the batch's own number."""
+
+    def note(self, examples, step):
+        """It has returned a batch, or at its end nothing, in the step of this number."""
+        if step != self._step:
+            self._step, self.held = step, self.newest
+        if examples is None:
+            self.newest = 0
+        else:
+            self.newest = examples
+            self.loads += 1
+
+    def train(self):
+        """A backward pass follows. A script that reads a batch ahead has loaded one more before the first one."""
+        self.is_trained_on = True
+        if self.passes < 2 and self.loader.is_ahead is None:
+            self.passes += 1
+            if self.passes == 1:
+                self._first = self.loads
+            else:
+                self.loader.is_ahead = self._first == self.loads + 1
+                self.held = 0  # it was counted
+        self.loads = 0
+
+    def shift(self):
+        """Examples of this step beyond those that were loaded in it: those of the batch that it found, less those of
+        the batch that it leaves to the next."""
+        known = UNKNOWN_EXAMPLES not in (self.held, self.newest)
+        return self.held - self.newest if self.loader.is_ahead and known else 0
 
 
 class Loader:
@@ -40,6 +73,8 @@ class Loader:
         """The number of the step in which it was last asked for a batch."""
         self.is_in_every_step = False
         """Whether it was asked in the step before that one, too."""
+        self.is_ahead = None
+        """Whether the script reads a batch ahead, as accelerate does; null: not known yet."""
 
     def note(self, step):
         """It is asked for a batch in the step of this number."""
@@ -89,6 +124,7 @@ class Loaders:
             return
         end = None if begin is None else recorder.device.mark()
         if is_end:
+            source.note(None, recorder.closed)
             step.loads.append((source, begin, end, 0, 0))
             return
         loader = source.loader
@@ -98,6 +134,7 @@ class Loaders:
         else:
             self.counted_by.add("indices")
         loader.note(recorder.closed)
+        source.note(examples, recorder.closed)
         if source not in self.pending:
             self.pending.append(source)
         step.loads.append((source, begin, end, examples, loader.tokens.of(batch)))
@@ -109,7 +146,8 @@ class Loaders:
         was asked last. A batch for the validation of a copy, which has no hooks, is neither."""
         pending, self.pending = self.pending, []
         for source in [each for each in pending if each.loader.is_in_every_step] or pending[-1:]:
-            source.is_trained_on = self.is_known = True
+            source.train()
+            self.is_known = True
 
     def validate(self):
         """A forward pass without gradients follows the batches."""

@@ -104,6 +104,48 @@ for epoch in range(20):
     assert found.counted == ("loader", {"total": 2 * 20, "batch": 8})
 
 
+AHEAD = """
+def ahead(loader):
+    batches = iter(loader)
+    batch = next(batches)
+    for following in batches:
+        yield batch
+        batch = following
+    yield batch
+"""
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_a_reader_one_batch_ahead_trains_the_batch_before(run: Run, accumulate: int) -> None:
+    """Of an epoch of 8, 8, 8, 8 and 4; two together are 16, 16 and 4."""
+    per_epoch = 5 if accumulate == 1 else 3
+    found = run(
+        f"""{OWN}{AHEAD}
+loader = DataLoader(Own(sound, 36), batch_size=8, collate_fn=list)
+for epoch in range(20):
+    for number, batch in enumerate(ahead(loader), start=1):
+        nn.functional.cross_entropy(net(torch.randn(5, 4)), torch.zeros(5, dtype=torch.long)).backward()
+        if number % {accumulate} == 0 or number == 5:
+            optimizer.step()
+""",
+        steps=2 * per_epoch,
+    )
+    assert found.code == 0, found.log
+    assert found.counted == ("loader", {"total": 72, "batch": 8 * accumulate})
+
+
+def test_the_short_last_batch_of_a_reader_ahead_is_the_last_steps(run: Run) -> None:
+    found = run(
+        f"""{OWN}{AHEAD}
+for batch in ahead(DataLoader(Own(sound, 76), batch_size=8, collate_fn=list)):
+    train()
+""",
+        steps=6,
+    )
+    assert found.code == 0, found.log
+    assert found.counted == ("loader", {"total": 6 * 8 - 4, "batch": 8})  # of the tenth step, the last one
+
+
 TWO = """
 import time
 slow = DataLoader(Own(lambda place: time.sleep(0.002) or torch.randn(4)), batch_size=8)
