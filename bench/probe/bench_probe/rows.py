@@ -77,14 +77,14 @@ class Rows:
         self.batches[examples] += 1
 
     def examples(self):
-        """By origin: the examples of all measured steps, and the most frequent number in a step; both are null if a
-        step's are unknown, or if there are none."""
+        """By origin: the examples of all measured steps, and the most frequent number in a step. Both are null if a
+        step has none, as when a script trains on the batches of a loader again."""
         found = {}
         for place, origin in enumerate(ORIGINS):
             steps = Counter()
             for examples, number in self.batches.items():
                 steps[examples[place] or 0] += number
-            is_known = bool(steps.keys() - {0}) and (steps[0] == 0 or origin == "loader") and min(steps) >= 0
+            is_known = min(steps, default=0) > 0
             total = sum(number * examples for examples, number in steps.items()) if is_known else None
             found[origin] = {"total": total, "batch": steps.most_common(1)[0][0] if is_known else None}
         return found

@@ -146,6 +146,29 @@ for batch in ahead(DataLoader(Own(sound, 76), batch_size=8, collate_fn=list)):
     assert found.counted == ("loader", {"total": 6 * 8 - 4, "batch": 8})  # of the tenth step, the last one
 
 
+AGAIN = {
+    "a cycle over few batches": """
+import itertools
+for batch, target in itertools.cycle(DataLoader(torch.utils.data.Subset(data, range(48)), batch_size=8)):
+    nn.functional.cross_entropy(net(batch), target).backward()
+    optimizer.step()
+""",
+    "minibatches of a batch": """
+for batch, target in DataLoader(data, batch_size=32):
+    for part, goal in zip(batch.split(8), target.split(8)):
+        nn.functional.cross_entropy(net(part), goal).backward()
+        optimizer.step()
+""",
+}
+
+
+@pytest.mark.parametrize("kind", AGAIN)
+def test_a_batch_that_is_trained_on_again_is_counted_by_the_model(run: Run, kind: str) -> None:
+    found = run(AGAIN[kind])
+    assert found.code == 0, found.log
+    assert found.counted == ("model", {"total": 8 * MEASURED_STEPS, "batch": 8})
+
+
 TWO = """
 import time
 slow = DataLoader(Own(lambda place: time.sleep(0.002) or torch.randn(4)), batch_size=8)
