@@ -140,12 +140,15 @@ class Tokens:
         self._way = None
         """Keys and attributes that lead to the tensor; null before the first batch, or if there is no such tensor."""
         self._is_known = False
+        self.may_be_there = True
+        """Whether a batch may have tokens."""
 
     def of(self, batch):
         """Tokens of the batch, padding included; null if they are not known."""
         try:
             if not self._is_known:
                 self._way, self._is_known = _way_to_tokens(batch), True
+                self.may_be_there = self._way is not None
             return None if self._way is None else _follow(batch, self._way).numel()
         except Exception:  # a batch of another kind
             self._is_known = False

@@ -39,7 +39,7 @@ class Counting:
         if loaders.is_known and len(step.loads) > 1:
             step.validations += _loops([load for load in step.loads if not load[0].is_trained_on])
         has_pause = bool(step.validations) and self._has_pause(step)
-        examples, tokens, trained = None, 0, set()
+        examples, tokens, ahead = None, 0, []
         for source, begin, end, loaded_examples, loaded_tokens in step.loads:
             if source.is_trained_on or not (loaders.is_known or has_pause):
                 loaders.workers = source.workers
@@ -47,16 +47,19 @@ class Counting:
                 if begin is not None:
                     recorder.seen.add("data")
                     step.spans.append(("data", begin, end))
-                if loaded_examples is not None:
-                    trained.add(source)
-                if loaded_examples:
-                    is_unknown = UNKNOWN_EXAMPLES in (loaded_examples, examples)
-                    examples = UNKNOWN_EXAMPLES if is_unknown else (examples or 0) + loaded_examples
-                    tokens += loaded_tokens or 0
+                if loaded_examples is None:
+                    continue
+                if source.loader.is_ahead and source not in ahead:
+                    ahead.append(source)
+                if loaded_examples < 0 or examples == UNKNOWN_EXAMPLES:
+                    examples = UNKNOWN_EXAMPLES
+                elif loaded_examples:
+                    examples = (examples or 0) + loaded_examples
+                tokens += loaded_tokens or 0
             elif has_pause and begin is not None:  # the first batch of a validation, before its forward pass
                 step.outside.append((VALIDATION, begin, end))
-        if examples != UNKNOWN_EXAMPLES and any(source.loader.is_ahead for source in trained):
-            examples = (examples or 0) + sum(source.shift() for source in trained)
+        if ahead and examples != UNKNOWN_EXAMPLES:
+            examples = (examples or 0) + sum(source.shift() for source in ahead)
         if step.kind == MEASURED:
             said_examples, said_tokens = step.said
             given_examples, given_tokens = step.given or (None, 0)

@@ -25,41 +25,29 @@ class Source:
         self.loader = loader
         self.workers, self.starts_again = torch_private.workers_of(iterator)
         """Whether the next iterator of the DataLoader has workers of its own."""
-        self.loads = self.passes = 0
-        """Batches since the last backward pass, and backward passes."""
+        self.loads = self.passes = self.first_loads = 0
+        """Batches since the last backward pass; backward passes, up to two; the batches before the first one."""
         self.newest = self.held = 0
         """Examples of the batch that was loaded last, and of the one before the step that is under way."""
-        self._step = -1
         self.counts = {}
         """The number of indices of each batch that was asked for and not returned, by the batch's own number."""
-
-    def note(self, examples, step):
-        """It has returned a batch, or at its end nothing, in the step of this number."""
-        if step != self._step:
-            self._step, self.held = step, self.newest
-        if examples is None:
-            self.newest = 0
-        else:
-            self.newest = examples
-            self.loads += 1
 
     def train(self):
         """A backward pass follows. A script that reads a batch ahead has loaded one more before the first one."""
         self.is_trained_on = True
-        if self.passes < 2 and self.loader.is_ahead is None:
+        if self.loader.is_ahead is None:
             self.passes += 1
             if self.passes == 1:
-                self._first = self.loads
+                self.first_loads = self.loads
             else:
-                self.loader.is_ahead = self._first == self.loads + 1
+                self.loader.is_ahead = self.first_loads == self.loads + 1
                 self.held = 0  # it was counted
         self.loads = 0
 
     def shift(self):
         """Examples of this step beyond those that were loaded in it: those of the batch that it found, less those of
         the batch that it leaves to the next."""
-        known = UNKNOWN_EXAMPLES not in (self.held, self.newest)
-        return self.held - self.newest if self.loader.is_ahead and known else 0
+        return 0 if UNKNOWN_EXAMPLES in (self.held, self.newest) else self.held - self.newest
 
 
 class Loader:
@@ -69,17 +57,10 @@ class Loader:
         self.batch_size = torch_private.batch_size_of(iterator)
         """Examples that it gives to `collate_fn`; null if the data set batches by itself."""
         self.tokens = Tokens()
-        self._step = -2
-        """The number of the step in which it was last asked for a batch."""
-        self.is_in_every_step = False
-        """Whether it was asked in the step before that one, too."""
+        self.step, self.step_before = -2, -4
+        """The numbers of the last two steps in which it was asked."""
         self.is_ahead = None
         """Whether the script reads a batch ahead, as accelerate does; null: not known yet."""
-
-    def note(self, step):
-        """It is asked for a batch in the step of this number."""
-        if step != self._step:
-            self.is_in_every_step, self._step = step == self._step + 1, step
 
 
 class Loaders:
@@ -103,41 +84,50 @@ class Loaders:
         """Workers of the DataLoader that is trained on, and how often they have started again in the measured steps."""
 
     def source_of(self, iterator):
-        if not hasattr(iterator, "_bench_source"):
-            sampler = torch_private.sampler_of(iterator)
-            try:
-                loader = self._loaders.get(sampler)
-                if loader is None:
-                    loader = self._loaders[sampler] = Loader(iterator)
-            except TypeError:  # a list of batches, for example
-                loader = Loader(iterator)
-            iterator._bench_source = Source(iterator, loader)
-        return iterator._bench_source
+        try:
+            return iterator._bench_source
+        except AttributeError:
+            iterator._bench_source = self._new_source(iterator)
+            return iterator._bench_source
+
+    def _new_source(self, iterator):
+        sampler = torch_private.sampler_of(iterator)
+        try:
+            loader = self._loaders.get(sampler)
+            if loader is None:
+                loader = self._loaders[sampler] = Loader(iterator)
+        except TypeError:  # a list of batches, for example
+            loader = Loader(iterator)
+        return Source(iterator, loader)
 
     def loaded(self, iterator, begin, batch, is_end):
         """The DataLoader has returned a batch, or has none left."""
         recorder = self._recorder
         source, step = self.source_of(iterator), recorder.step
-        number = torch_private.number_of_last(iterator, source.counts)
-        examples = source.counts.pop(number, None)
+        counts = source.counts
+        examples = counts.pop(torch_private.number_of_last(iterator, counts), None) if counts else None
         if not recorder.is_mine():  # meanwhile another thread has begun to train
             return
         end = None if begin is None else recorder.device.mark()
-        if is_end:
-            source.note(None, recorder.closed)
-            step.loads.append((source, begin, end, 0, 0))
-            return
         loader = source.loader
+        if loader.step != recorder.closed:
+            loader.step, loader.step_before = recorder.closed, loader.step
+            source.held = source.newest
+        if is_end:
+            source.newest = 0
+            step.loads.append((source, begin, end, 0, None))
+            return
         if examples is None:
             self.counted_by.add("shape")
             examples = examples_in(batch, loader.batch_size) or UNKNOWN_EXAMPLES
         else:
             self.counted_by.add("indices")
-        loader.note(recorder.closed)
-        source.note(examples, recorder.closed)
+        source.newest = examples
+        source.loads += 1
         if source not in self.pending:
             self.pending.append(source)
-        step.loads.append((source, begin, end, examples, loader.tokens.of(batch)))
+        tokens = loader.tokens.of(batch) if loader.tokens.may_be_there else None
+        step.loads.append((source, begin, end, examples, tokens))
         if recorder.counting.wants_digest:
             step.digest = digest(batch)
 
@@ -145,9 +135,12 @@ class Loaders:
         """A backward pass follows the batches: of the DataLoaders that are asked in every step, or else of the one that
         was asked last. A batch for the validation of a copy, which has no hooks, is neither."""
         pending, self.pending = self.pending, []
-        for source in [each for each in pending if each.loader.is_in_every_step] or pending[-1:]:
+        if len(pending) > 1:
+            every = [each for each in pending if each.loader.step == each.loader.step_before + 1]
+            pending = every or pending[-1:]
+        for source in pending:
             source.train()
-            self.is_known = True
+        self.is_known = True
 
     def validate(self):
         """A forward pass without gradients follows the batches."""
@@ -193,18 +186,22 @@ def _around_start(recorder, start):
 def _around_index(recorder, next_index):
     """Keep the number of indices of each batch, by the batch's own number, until it is returned."""
 
+    errors, source_of = recorder.errors, recorder.loaders.source_of
+
     def keep(iterator, index):
-        number, counts = torch_private.number_of_next(iterator), recorder.loaders.source_of(iterator).counts
+        number, counts = torch_private.number_of_next(iterator), source_of(iterator).counts
         if number == 0:  # the beginning, also of another epoch of workers that persist
             counts.clear()
         counts[number] = len(index) if torch_private.are_examples(iterator, index) else None
 
-    kept = recorder.guarded("examples", keep)
-
     @functools.wraps(next_index)
     def call(iterator):
         index = next_index(iterator)
-        kept(iterator, index)
+        if "examples" not in errors:
+            try:
+                keep(iterator, index)
+            except Exception:
+                recorder.turn_off("examples")
         return index
 
     return call

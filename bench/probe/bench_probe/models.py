@@ -124,27 +124,32 @@ class Models:
             and torch.is_grad_enabled()
             and (recorder.optimizer_began is None or not recorder.step.passes_in_optimizer)
         ):
-            step, inputs = recorder.step, (arguments, options)
-            if step.loads or self._is_new(step, inputs):
-                examples, tokens = self.count(arguments, options, has_loader=bool(step.loads))
-                if examples is None or step.examples is None:
-                    step.examples = None
-                else:
-                    step.examples += examples
-                step.tokens += tokens or 0
-            if recorder.counting.wants_digest and not step.loads:
-                step.digest = digest(inputs)
+            step = recorder.step
+            if step.loads:
+                self._add(step, self._examples_in(arguments, options))
+            else:
+                inputs = (arguments, options)
+                if self._is_new(step, inputs):
+                    examples, tokens = self.count(arguments, options)
+                    self._add(step, examples)
+                    step.tokens += tokens or 0
+                if recorder.counting.wants_digest:
+                    step.digest = digest(inputs)
 
-    def count(self, arguments, options, *, has_loader=False):
-        """Examples and tokens in the arguments of a call: the first dimension of the first tensor, or the members of a
-        list that comes first; null: unknown. Tokens are not counted with a DataLoader, which tells them."""
+    def _add(self, step, examples):
+        step.examples = None if examples is None or step.examples is None else step.examples + examples
+
+    def count(self, arguments, options):
+        """Examples and tokens in the arguments of a call; null: unknown."""
+        return self._examples_in(arguments, options), self._tokens.of((arguments, options))
+
+    def _examples_in(self, arguments, options):
+        """The first dimension of the first tensor, or the members of a list that comes first; null: unknown."""
         first = arguments[0] if arguments else None
         if isinstance(first, (list, tuple)):
-            examples = examples_in(first)
-        else:
-            first = first_tensor((arguments, options))
-            examples = None if first is None else first.shape[0]
-        return examples, None if has_loader else self._tokens.of((arguments, options))
+            return examples_in(first)
+        first = first_tensor((arguments, options))
+        return None if first is None else first.shape[0]
 
     def _is_new(self, step, inputs):
         """Whether no other module has seen the first tensor in this step: an actor and a critic see one batch. A tensor

@@ -89,10 +89,11 @@ def number_of_next(iterator: Any) -> int:
 def number_of_last(iterator: Any, waiting: Any) -> int | None:
     """The number of the batch that the iterator has returned last; `waiting` are those that were not returned before
     it. Null if it is not known."""
-    if not hasattr(iterator, "_send_idx"):
+    received = getattr(iterator, "_rcvd_idx", None)
+    if received is None:
         return 0
     if getattr(iterator, "_in_order", True):
-        return iterator._rcvd_idx - 1  # type: ignore[no-any-return]
+        return int(received) - 1
     return next((number for number in waiting if number not in iterator._task_info), None)
 
 
