@@ -16,8 +16,8 @@ from tests.rewriting import rewrite_steps
 MS = 1_000_000
 
 
-def _column(path: Path, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """[ranks, steps]"""
+def of_rows(path: Path, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The column of step rows: [ranks, steps]."""
     table = pq.read_table(path)
     ranks = len(set(table.column("rank").to_pylist()))
     found: np.ndarray[Any, np.dtype[np.int64]] = table.column(name).to_numpy().astype(np.int64)
@@ -27,7 +27,7 @@ def _column(path: Path, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
 def stall(folder: Path, run_id: str, ms: Mapping[int, float], rank: int = 0) -> None:
     """Make steps longer: on this rank in no phase, on the others in backward, where they wait for it."""
     path = folder / run_id / "steps.node0.parquet"
-    start, step, backward = (_column(path, name) for name in ("start_ns", "step_ns", "backward_ns"))
+    start, step, backward = (of_rows(path, name) for name in ("start_ns", "step_ns", "backward_ns"))
     for number, longer in ms.items():
         step[:, number] += round(longer * MS)
         start[:, number + 1 :] += round(longer * MS)
@@ -39,7 +39,7 @@ def stall(folder: Path, run_id: str, ms: Mapping[int, float], rank: int = 0) -> 
 def pause(folder: Path, run_id: str, ms: Mapping[int, Mapping[str, float]]) -> None:
     """Let all ranks pause before steps: by the step's number, the kinds of its pause with their times."""
     path = folder / run_id / "steps.node0.parquet"
-    metadata, start = pq.read_schema(path).metadata, _column(path, "start_ns")
+    metadata, start = pq.read_schema(path).metadata, of_rows(path, "start_ns")
     rows = []
     for number, kinds in ms.items():
         start[:, number:] += round(sum(kinds.values()) * MS)

@@ -28,7 +28,7 @@ def lines(points: Sequence[Row], runs: Sequence[Row]) -> Iterator[str]:
         how = (unknown or of_case)[-1]["examples_counted"]
         if unknown:
             yield (
-                f"{case}: the examples per step are {how or 'not known'}: give those of each rank with "
+                f"{case}: the examples per step are {how or 'not known'}; give the number of one rank with "
                 "--examples-per-step N"
             )
             continue

@@ -10,8 +10,7 @@ from bench.records.run_spec import RunSpec
 Commands = Mapping[str, Mapping[str, Any]]
 """By rank, the key `command` of the probe's outcome (bench/probe/bench_probe/record.py)."""
 
-_GIVEN, _SAID, _LOADER, _MODEL, _COMPILED = "given", "said", "loader", "model", "compiled"
-_ENDED = "examples_per_step"
+_SAID, _LOADER, _MODEL, _COMPILED = "said", "loader", "model", "compiled"
 
 
 class Counted(NamedTuple):
@@ -31,9 +30,9 @@ def counted(spec: RunSpec, commands: Commands) -> Counted:
     """The count that holds. A number that the user gives comes before the loader's count, and that before the model's.
     Numbers that disagree are no count."""
     ranks = [commands[rank] for rank in sorted(commands, key=int)]
-    given = spec.workload_options[_ENDED]
+    given = spec.workload_options["examples_per_step"]
     if given is not None:
-        return Counted([given] * len(ranks), [given] * len(ranks), "given as examples_per_step")
+        return Counted([given] * len(ranks), [given] * len(ranks), "given by --examples-per-step")
     if any({"examples", "data"} & facts.get("errors", {}).keys() for facts in ranks):
         return _unknown("the recorder made an error")
     origins = [_origin(facts) for facts in ranks]
@@ -41,13 +40,13 @@ def counted(spec: RunSpec, commands: Commands) -> Counted:
         origins = [_MODEL] * len(ranks)
     if None in origins:
         return _unknown(
-            "" if not any(origins) else f"not counted on rank {origins.index(None)}", is_read_elsewhere(ranks)
+            "" if not any(origins) else f"rank {origins.index(None)} has no count", is_read_elsewhere(ranks)
         )
     batches = [facts["examples"][origin]["batch"] for facts, origin in zip(ranks, origins, strict=True)]
     how = [_words(facts, origin) for facts, origin in zip(ranks, origins, strict=True)]
     conflict = _conflict(spec, batches, how)
     if conflict is not None:
-        return Counted(None, None, "not known: counts disagree", conflict)
+        return Counted(None, None, "not known, because counts disagree", conflict)
     per_step = [
         facts["examples"][origin]["total"] / max(1, facts["measured_steps"])
         for facts, origin in zip(ranks, origins, strict=True)
@@ -62,7 +61,7 @@ def is_read_elsewhere(ranks: Sequence[Mapping[str, Any]]) -> bool:
 
 def _unknown(reason: str, is_elsewhere: bool = False) -> Counted:
     reason = reason or "another thread reads the DataLoader" * is_elsewhere
-    return Counted(None, None, ": ".join(filter(None, ("not known", reason))))
+    return Counted(None, None, ", because ".join(filter(None, ("not known", reason))))
 
 
 def _origin(facts: Mapping[str, Any]) -> str | None:

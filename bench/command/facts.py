@@ -50,6 +50,7 @@ def of_run(spec: RunSpec, commands: Commands) -> dict[str, Any]:
         "ranks_train": _ranks_train(spec, ranks),
         "recorded_by": json.dumps(
             _recorded_by(next((one for one in ranks if one.get("errors")), ranks[0]), found, ranks)
+            | _batches(spec, found)
         ),
         "profile_problem": first_problem(ranks),
     }
@@ -113,6 +114,16 @@ def _errors(of_figures: Mapping[str, str]) -> dict[str, str]:
     if not of_figures:
         return {}
     return {"turned_off": ", ".join(of_figures), "error": next(iter(of_figures.values()))}
+
+
+def _batches(spec: RunSpec, found: Counted) -> dict[str, str]:
+    """How the batches relate to what the user asked for, and to each other."""
+    if found.batches is None or found.per_step is None:
+        return {}
+    told = {}
+    if spec.batch_per_rank and spec.workload_options["examples_per_step"] is None:
+        told["micro_batches"] = str(found.batches[0] // spec.batch_per_rank)
+    return told | ({} if found.per_step == found.batches else {"batches": "of several sizes"})
 
 
 def _recorded_by(

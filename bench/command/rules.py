@@ -47,6 +47,11 @@ def command_rules(case: Case) -> Iterator[tuple[Path, str]]:
                 (key,),
                 f"{key} has no effect on a command without {{{key}}}: write it where the command takes its batch",
             )
+    if options["pauses"] == "leave-out" and (case.measure.until or case.measure.until_efficiency):
+        yield (
+            ("measure", "until"),
+            "until cannot tell unexplained pauses: leave it out, or leave out workload.pauses",
+        )
     if case.measure.steps is None:
         yield ("measure",), "a command needs measure.steps: the measured steps after which it is ended"
     if case.measure.warmup < 1:

@@ -20,7 +20,6 @@ from bench.records.vocabulary import COMMAND, RunOrder
 
 _Array = np.ndarray[Any, np.dtype[np.int64]]
 _COLUMNS = ("rank", "step", "start_ns", "step_ns")
-_PHASES = ("data_ns", "forward_ns", "backward_ns", "optimizer_ns")
 
 
 class Rounds:
@@ -134,7 +133,7 @@ def throughput(folder: Path, run: RunSpec) -> float | None:
     # without the schema's own types: a file of another node may have narrower ones
     measured = [("kind", "=", "measured")]
     table = pa.concat_tables(
-        [pq.read_table(path, columns=[*_COLUMNS, *_PHASES], filters=measured) for path in files]
+        [pq.read_table(path, columns=list(_COLUMNS), filters=measured) for path in files]
     )
     rank, step, start_ns, step_ns = (table[name].to_numpy().astype(np.int64) for name in _COLUMNS)
     ranks, row_of = np.unique(rank, return_inverse=True)
@@ -142,12 +141,9 @@ def throughput(folder: Path, run: RunSpec) -> float | None:
         return None
     end_ns = start_ns + step_ns
     spans = _largest(row_of, end_ns) + _largest(row_of, -start_ns)
-    pauses = run.workload_options.get("pauses")
-    if pauses != "count":
+    if run.workload_options.get("pauses") != "count":
         for resumed in _resumed_steps(folder):
             spans -= _pauses(row_of, step, start_ns, end_ns, resumed, is_command=run.workload == COMMAND)
-    if pauses == "leave-out":
-        spans -= _unexplained_ns(table, row_of, step, step_ns)
     longest_ns = int(spans.max())
     steps = int(np.bincount(row_of).min())
     examples = _examples_per_step(folder)
@@ -158,20 +154,6 @@ def _resumed_steps(folder: Path) -> set[int]:
     """The steps that follow a validation, or a pause of a command whose kind is known."""
     files = [*folder.glob("evals.parquet"), *folder.glob("pauses.node*.parquet")]
     return {step for file in files for step in pq.read_table(file, columns=["step"])["step"].to_pylist()}
-
-
-def _unexplained_ns(table: pa.Table, row_of: _Array, step: _Array, step_ns: _Array) -> int:
-    """Time of the pauses of an unknown kind, as the table long_steps defines them."""
-    in_phases = sum(table[name].fill_null(0).to_numpy() for name in _PHASES)
-    other_ns = step_ns - in_phases
-    longest: dict[int, float] = {}
-    for row in range(row_of.max() + 1):
-        of_rank = row_of == row
-        beyond_ns = other_ns[of_rank] - np.median(other_ns[of_rank])
-        for number, beyond in zip(step[of_rank], beyond_ns, strict=True):
-            if beyond > 4 * np.median(step_ns[of_rank]):
-                longest[number] = max(beyond, longest.get(number, 0.0))
-    return round(sum(longest.values()))
 
 
 def _examples_per_step(folder: Path) -> float:
@@ -195,12 +177,11 @@ def _pauses(
     """Pause of each rank before the step `resumed` in ns, from the last rank's end of the step before to its own next
     begin; in a command, where one rank may pause alone, to the last rank's begin, but not beyond its own step.
 
-    A pause before the first or after the last measured step is none."""
+    Before the first measured step only this waiting is in a rank's span."""
     pauses = np.zeros(row_of.max() + 1, np.int64)
     before, after = step == resumed - 1, step == resumed
-    if before.any() and after.any():
-        begins = start_ns[after]
-        if is_command:
-            begins = np.minimum(begins.max(), end_ns[after])
-        pauses[row_of[after]] = begins - end_ns[before].max()
+    begins = start_ns[after]
+    if is_command and after.any():
+        begins = np.minimum(begins.max(), end_ns[after])
+    pauses[row_of[after]] = begins - (end_ns[before].max() if before.any() else start_ns[after])
     return pauses

@@ -21,11 +21,11 @@ WITH gathered AS (
         avg(examples_per_step) FILTER (status = 'ok') AS examples_per_step,  -- mean over ok repeats
         -- ranks_train: independent copies if a run's ranks combine no gradients; else as in run_summary
         min(ranks_train) AS ranks_train,
-        -- unexplained_share: share of the time in pauses of which nothing is known, mean over ok runs
-        avg(unexplained_share) FILTER (status = 'ok') AS unexplained_share,
+        -- unexplained_share: share of the time in pauses of which nothing is known, median over ok runs
+        median(unexplained_share) FILTER (status = 'ok') AS unexplained_share,
         avg(left_out_share) FILTER (status = 'ok') AS left_out_share,  -- in pauses that throughput does not count
         -- hides_work: whether the user must say if unexplained pauses are training, because they take over a tenth
-        any_value(pauses) IS NULL AND coalesce(avg(run_summary.unexplained_share) FILTER (status = 'ok') > 0.1, false)
+        any_value(pauses) IS NULL AND coalesce(median(run_summary.unexplained_share) FILTER (status = 'ok') > 0.1, false)
             AS hides_work,
         any_value(baseline) AS baseline,
         any_value(until) AS until,

@@ -19,6 +19,7 @@ known AS (
 unexplained AS (
     SELECT session_id, run_id, attempt, step, 'unexplained' AS kind, max(pause_ns) AS pause_ns
     FROM long_steps
+    WHERE pause_ns > 0
     GROUP BY session_id, run_id, attempt, step
 ),
 final AS (

@@ -57,10 +57,11 @@ pauses AS (
 unexplained AS (
     SELECT
         session_id, run_id, attempt, rank,
+        sum(waited_ns) FILTER (waited_in = 'data') AS long_in_data_ns,
         sum(waited_ns) FILTER (waited_in = 'forward') AS long_in_forward_ns,
         sum(waited_ns) FILTER (waited_in = 'backward') AS long_in_backward_ns,
-        (sum(pause_ns) FILTER (pauses_of(config) = 'leave-out'))::BIGINT AS left_out_ns,
-        (sum(own_ns + waited_ns) FILTER (pauses_of(config) = 'leave-out'))::BIGINT AS left_out_of_steps_ns
+        sum(waited_ns) FILTER (waited_in = 'optimizer') AS long_in_optimizer_ns,
+        (sum(own_ns + waited_ns) FILTER (pauses_of(config) = 'leave-out'))::BIGINT AS left_out_ns
     FROM long_steps
     JOIN runs USING (session_id, run_id, attempt)
     GROUP BY session_id, run_id, attempt, rank
@@ -136,10 +137,10 @@ over_steps AS (
         coalesce(sum(steps) FILTER (kind = 'measured'), 0)::INTEGER AS measured_steps,
         max(last_ns) FILTER (kind = 'measured') - min(first_ns) FILTER (kind = 'measured') AS first_to_last_ns,
         sum(step_ns) FILTER (kind = 'measured') AS all_step_ns,
-        sum(data_ns) FILTER (kind = 'measured') / measured_steps AS data_ns_mean,
+        sum(data_ns) FILTER (kind = 'measured') AS all_data_ns,
         sum(forward_ns) FILTER (kind = 'measured') AS all_forward_ns,
         sum(backward_ns) FILTER (kind = 'measured') AS all_backward_ns,
-        sum(optimizer_ns) FILTER (kind = 'measured') / measured_steps AS optimizer_ns_mean,
+        sum(optimizer_ns) FILTER (kind = 'measured') AS all_optimizer_ns,
         max(allocated_peak) AS memory_allocated_bytes_peak,
         max(reserved_peak) AS memory_reserved_bytes_peak,
         sum(allocated) FILTER (kind = 'measured') / nullif(sum(allocated_readings) FILTER (kind = 'measured'), 0)
@@ -151,9 +152,14 @@ over_steps AS (
 ),
 final AS (
     SELECT
-        over_steps.* EXCLUDE (first_to_last_ns, waits_are_known, all_step_ns, all_forward_ns, all_backward_ns),
+        over_steps.* EXCLUDE (
+            first_to_last_ns, waits_are_known, all_step_ns, all_data_ns, all_forward_ns, all_backward_ns,
+            all_optimizer_ns
+        ),
         first_to_last_ns - coalesce(pauses_ns, 0) - coalesce(left_out_ns, 0) AS span_ns,
-        (all_step_ns - coalesce(waited_ns, 0) - coalesce(left_out_of_steps_ns, 0)) / measured_steps AS step_ns_mean,
+        (all_step_ns - coalesce(waited_ns, 0) - coalesce(left_out_ns, 0)) / measured_steps AS step_ns_mean,
+        (all_data_ns - coalesce(long_in_data_ns, 0)) / measured_steps AS data_ns_mean,
+        (all_optimizer_ns - coalesce(long_in_optimizer_ns, 0)) / measured_steps AS optimizer_ns_mean,
         (all_forward_ns - coalesce(waited_in_forward_ns, 0) - coalesce(long_in_forward_ns, 0)) / measured_steps
             AS forward_ns_mean,
         (all_backward_ns - coalesce(waited_in_backward_ns, 0) - coalesce(long_in_backward_ns, 0)) / measured_steps

@@ -21,10 +21,13 @@ of_files AS (
     HAVING max(abs(whole_run_s / rounded_to_s - round(whole_run_s / rounded_to_s))) < 1e-5
         AND min(round(whole_run_s / rounded_to_s)) >= 1
 ),
--- Time between the begin of the first measured step and the end of the last one, and the pauses in it.
+-- Time between the start of the first measured step and the end of the last one, and the pauses in it.
 spans AS (
-    SELECT session_id, run_id, attempt, (max(end_ns) - min(start_ns)) / 1e9 AS all_s
+    SELECT
+        session_id, run_id, attempt,
+        sum(step_ns + left_out_ns + if(pauses_of(config) = 'count', 0, coalesce(pause_ns, 0))) / 1e9 AS all_s
     FROM step_stats
+    JOIN runs USING (session_id, run_id, attempt)
     WHERE kind = 'measured'
     GROUP BY session_id, run_id, attempt
 ),
@@ -125,7 +128,7 @@ final AS (
         rounded_to_s / whole_run_s AS resolution,
         span_ns / 1e9 AS span_s,                               -- duration of the measured steps that throughput counts
         pauses_of(config) AS pauses,  -- --pauses of a command: count, leave-out; null: only unexplained ones count
-        -- validation_share: share of the time between the begin of the first measured step and the end of the last one
+        -- validation_share: share of the time between the start of the first measured step and the end of the last one
         coalesce(validation_s / all_s, 0) AS validation_share,
         coalesce(saving_s / all_s, 0) AS saving_share,
         coalesce(unexplained_s / all_s, 0) AS unexplained_share,  -- in pauses of which nothing is known

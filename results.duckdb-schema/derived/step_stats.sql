@@ -50,7 +50,9 @@ resumed_steps AS (
     GROUP BY session_id, run_id, attempt, step
 ),
 left_out AS (
-    SELECT session_id, run_id, attempt, step AS long_step, max(pause_ns) AS left_out_ns
+    SELECT
+        session_id, run_id, attempt, step AS long_step, max(pause_ns) AS paused_ns,
+        max(usual_step_ns) AS usual_step_ns
     FROM long_steps
     SEMI JOIN (FROM runs WHERE pauses_of(config) = 'leave-out') AS without_pauses USING (session_id, run_id, attempt)
     GROUP BY session_id, run_id, attempt, step
@@ -61,12 +63,15 @@ final AS (
         REPLACE (CASE WHEN nonfinite_losses = 0 THEN loss END AS loss),
         CASE WHEN previous_step = step - 1 AND resumed_step IS NOT NULL THEN resumed_ns - previous_end_ns END
             AS pause_ns,  -- a validation, or a pause of a command of a known kind, before the step; null: none
-        end_ns - coalesce(left_out_ns, 0) - CASE
+        end_ns - CASE
             WHEN previous_step = step - 1 AND (resumed_step IS NULL OR pauses IS NOT DISTINCT FROM 'count')
                 THEN previous_end_ns
             WHEN resumed_step IS NOT NULL THEN resumed_ns
             ELSE start_ns
-        END AS step_ns  -- E(s) - E(s-1)
+        END AS whole_ns,
+        -- left_out_ns: time of an unexplained pause that `--pauses leave-out` takes out, at most what is unusual
+        greatest(0, least(coalesce(paused_ns, 0), whole_ns - coalesce(usual_step_ns, 0)))::BIGINT AS left_out_ns,
+        whole_ns - left_out_ns AS step_ns  -- E(s) - E(s-1)
         -- step: 0-based
         -- ranks: ranks that completed the step
         -- start_ns: earliest start over ranks
@@ -88,4 +93,4 @@ final AS (
         ON left_out.session_id = with_previous.session_id AND left_out.run_id = with_previous.run_id
         AND left_out.attempt = with_previous.attempt AND long_step = with_previous.step
 )
-SELECT * FROM final;
+SELECT * EXCLUDE whole_ns FROM final;

@@ -14,6 +14,35 @@ SET counted_steps = shortest.steps
 FROM shortest
 WHERE runs.session_id = shortest.session_id AND runs.case_name = shortest.case_name AND shortest.steps < shortest.asked;
 
+-- A run's mean is over all of its steps: if its batches differ, it says nothing of the first ones.
+UPDATE runs
+SET examples_per_step = NULL
+WHERE counted_steps IS NOT NULL AND recorded_by ->> '$.batches' = 'of several sizes'
+    AND steps_completed - (config -> 'measure' ->> 'warmup')::INTEGER > counted_steps;
+
+-- The batch that the user gave is a whole number of the micro-batches that were counted. If that number depends on the
+-- size, the command has not done what was meant, such as to share one batch.
+UPDATE runs
+SET examples_per_step = NULL, batch_per_rank = NULL, global_batch = NULL, recorded_by = json_merge_patch(
+    recorded_by, json_object('examples', 'not known, because counts disagree', 'conflict', conflict)
+)
+FROM (
+    SELECT
+        session_id, case_name,
+        format(
+            'each rank trains {} times the batch that it was told to take at some sizes, and {} times at others',
+            min(micro_batches), max(micro_batches)
+        ) AS conflict
+    FROM (
+        SELECT session_id, case_name, (recorded_by ->> '$.micro_batches')::INTEGER AS micro_batches
+        FROM runs
+        WHERE workload = 'command' AND status = 'ok'
+    )
+    GROUP BY session_id, case_name
+    HAVING min(micro_batches) < max(micro_batches)
+) AS disagreeing
+WHERE runs.session_id = disagreeing.session_id AND runs.case_name = disagreeing.case_name;
+
 -- What the user says of pauses after the measurement holds over what the runs were begun with.
 UPDATE runs
 SET config = json_merge_patch(config, json_object('workload_options', json_object('pauses', sessions.pauses)))

@@ -1,28 +1,29 @@
--- title: Work that repeats is left out
+-- title: Repeated pauses are left out
 -- severity: warning
 -- meaning: At equal distances the script makes forward passes without gradients, or saves. bench leaves these pauses out.
 --   If they are a part of the training, as the rollouts of reinforcement learning are, the figures show only the rest.
 --
--- Fires if pauses of one known kind take more than a tenth of the time of an ok run, without --pauses, and at least three
--- follow each other at equal distances.
-WITH each_run AS (
+-- Fires if pauses of one known kind take more than a tenth of the time of an ok run, without --pauses, and two or more,
+-- warm-up included, follow each other at equal distances.
+WITH paused_steps AS (
+    SELECT DISTINCT session_id, run_id, attempt, kind, step FROM pauses
+),
+each_run AS (
     SELECT
         session_id, run_id, attempt, kind,
-        sum(pause_s) AS pauses_s,
-        list(after_step ORDER BY after_step) AS steps,
+        list(step ORDER BY step) AS steps,
         list_distinct([steps[place + 1] - steps[place] FOR place IN range(1, len(steps))]) AS distances
-    FROM run_pauses
-    WHERE kind <> 'unexplained'
+    FROM paused_steps
     GROUP BY session_id, run_id, attempt, kind
 ),
 judged AS (
     SELECT
-        *,
+        run_summary.*, kind,
         if(kind = 'validation', validation_share, saving_share) AS share,
         distances[1] AS every
     FROM each_run
     JOIN run_summary USING (session_id, run_id, attempt)
-    WHERE status = 'ok' AND workload = 'command' AND pauses IS NULL AND len(steps) > 2 AND len(distances) = 1
+    WHERE status = 'ok' AND workload = 'command' AND run_summary.pauses IS NULL AND len(distances) = 1
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,

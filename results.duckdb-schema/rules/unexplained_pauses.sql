@@ -1,8 +1,8 @@
--- title: The script did something else than training
+-- title: No phase explains some long steps
 -- severity: warning
 -- meaning: Some measured steps took more than five times as long as usual, in time that belongs to no phase. The script may
---   have sampled, validated or logged there, or waited for a loader that is not torch's. bench cannot know whether that
---   is training. It counts this time in throughput; if it is more than a tenth, there is no speedup.
+--   have sampled, validated or logged there, or waited for a loader that is not torch's, or for a busy machine. bench
+--   cannot know whether that is training. It counts this time in throughput; if it is more than a tenth, there is no speedup.
 --
 -- Fires if `run_pauses` has unexplained pauses of at least 1 % of the time of the ok runs. The steps named are those of one
 -- run.
@@ -31,7 +31,7 @@ SELECT
         WHEN 'count' THEN 'Nothing is left out, as --pauses count asks.'
         WHEN 'leave-out' THEN 'They are left out, as --pauses leave-out asks.'
         ELSE 'The script did something else, or waited for a loader that is not torch''s: mark that with '
-            || 'bench_probe.phase("data"). Or give --pauses count if it is training, --pauses leave-out if it is not, '
+            || 'bench_probe.phase("data"). On a busy machine, measure again. Or give --pauses count if it is training, --pauses leave-out if it is not, '
             || 'also afterwards, with --resume.'
     END AS advice
 FROM of_runs

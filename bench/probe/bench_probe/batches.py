@@ -132,7 +132,7 @@ def _members(value):
     return islice(vars(value).values(), 64) if hasattr(value, "__dict__") and not callable(value) else ()
 
 
-class Tokens:
+class TokenCounter:
     """Counts the tokens in batches of one kind: the elements of `input_ids`, or of the two-dimensional tensors of whole
     numbers, which must have equally many. It finds their tensor in the first batch."""
 
@@ -140,15 +140,15 @@ class Tokens:
         self._way = None
         """Keys and attributes that lead to the tensor; null before the first batch, or if there is no such tensor."""
         self._is_known = False
-        self.may_be_there = True
+        self.may_find = True
         """Whether a batch may have tokens."""
 
-    def of(self, batch):
+    def __call__(self, batch):
         """Tokens of the batch, padding included; null if they are not known."""
         try:
             if not self._is_known:
                 self._way, self._is_known = _way_to_tokens(batch), True
-                self.may_be_there = self._way is not None
+                self.may_find = self._way is not None
             return None if self._way is None else _follow(batch, self._way).numel()
         except Exception:  # a batch of another kind
             self._is_known = False

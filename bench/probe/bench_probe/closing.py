@@ -91,7 +91,7 @@ class Closing:
             self.has_own_loss = True
             recorder.step.losses = []
             losses.note(recorder.step, loss)
-        recorder.close()
+        recorder.guarded("step", recorder.close)()
 
 
 def _whole(name, number):

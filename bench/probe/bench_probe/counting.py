@@ -49,6 +49,7 @@ class Counting:
                     step.spans.append(("data", begin, end))
                 if loaded_examples is None:
                     continue
+                loaders.counted_by.add(source.loader.counted_by)
                 if source.loader.is_ahead and source not in ahead:
                     ahead.append(source)
                 if loaded_examples < 0 or examples == UNKNOWN_EXAMPLES:
@@ -58,7 +59,9 @@ class Counting:
                 tokens += loaded_tokens or 0
             elif has_pause and begin is not None:  # the first batch of a validation, before its forward pass
                 step.outside.append((VALIDATION, begin, end))
-        if ahead and examples != UNKNOWN_EXAMPLES:
+        if step.is_unsure:
+            examples = UNKNOWN_EXAMPLES
+        elif ahead and examples != UNKNOWN_EXAMPLES:
             examples = (examples or 0) + sum(source.shift() for source in ahead)
         if step.kind == MEASURED:
             said_examples, said_tokens = step.said

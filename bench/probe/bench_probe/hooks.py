@@ -73,8 +73,11 @@ def _around_backward(recorder, backward):
                 recorder.go_on()
             recorder.seen.add("backward")
             note(recorder, tensors)
-            if recorder.loaders.pending:
-                recorder.loaders.train()
+            if "examples" not in recorder.errors:
+                try:
+                    recorder.loaders.train()
+                except Exception:
+                    recorder.turn_off("examples")
         outer, recorder.in_backward = recorder.in_backward, True
         try:
             with Span(recorder, "backward"):
@@ -188,6 +191,21 @@ def _seen(recorder, compiled, function):
     if isinstance(function, torch.nn.Module):
         return compiled
 
+    def begin_forward(arguments, options):
+        step = recorder.step
+        if step.given is None:
+            step.given = recorder.models.count(arguments, options)
+        if recorder.counting.wants_digest and step.digest is None:
+            step.digest = digest((arguments, options))
+        return recorder.device.mark()
+
+    def end_forward(begin, result):
+        if not recorder.depth and has_gradient(result):
+            recorder.seen.add("forward")
+            recorder.step.spans.append(("forward", begin, recorder.device.mark()))
+
+    begins, ends = recorder.guarded("forward", begin_forward), recorder.guarded("forward", end_forward)
+
     @functools.wraps(compiled)
     def call(*arguments, **options):
         if (
@@ -197,15 +215,10 @@ def _seen(recorder, compiled, function):
             or not torch.is_grad_enabled()
         ):
             return compiled(*arguments, **options)
-        step, spans, begin = recorder.step, len(recorder.step.spans), recorder.device.mark()
-        if step.given is None:
-            step.given = recorder.models.count(arguments, options)
-        if recorder.counting.wants_digest and step.digest is None:
-            step.digest = digest((arguments, options))
+        step, spans, begin = recorder.step, len(recorder.step.spans), begins(arguments, options)
         result = compiled(*arguments, **options)
-        if recorder.step is step and not recorder.depth and len(step.spans) == spans and has_gradient(result):
-            recorder.seen.add("forward")
-            step.spans.append(("forward", begin, recorder.device.mark()))
+        if begin is not None and recorder.step is step and len(step.spans) == spans:
+            ends(begin, result)
         return result
 
     return call

@@ -11,7 +11,7 @@ import functools
 import weakref
 
 from bench_probe import torch_private
-from bench_probe.batches import Tokens, digest, examples_in
+from bench_probe.batches import TokenCounter, digest, examples_in
 
 UNKNOWN_EXAMPLES = -1
 
@@ -25,29 +25,35 @@ class Source:
         self.loader = loader
         self.workers, self.starts_again = torch_private.workers_of(iterator)
         """Whether the next iterator of the DataLoader has workers of its own."""
-        self.loads = self.passes = self.first_loads = 0
-        """Batches since the last backward pass; backward passes, up to two; the batches before the first one."""
-        self.newest = self.held = 0
-        """Examples of the batch that was loaded last, and of the one before the step that is under way."""
         self.counts = {}
         """The number of indices of each batch that was asked for and not returned, by the batch's own number."""
+        self.begin()
+
+    def begin(self):
+        """It begins, or begins again with its workers."""
+        self.may_show_ahead = not self.loader.is_ahead
+        self.loads = self.passes = self.first_loads = 0
+        """Batches since the last backward pass; backward passes, up to two; the batches before the first one."""
+        self.last = self.carried = 0
+        """Examples of the batch that was loaded last, and of the one before the step that is under way."""
 
     def train(self):
         """A backward pass follows. A script that reads a batch ahead has loaded one more before the first one."""
         self.is_trained_on = True
-        if self.loader.is_ahead is None:
+        if self.may_show_ahead:
             self.passes += 1
             if self.passes == 1:
                 self.first_loads = self.loads
             else:
-                self.loader.is_ahead = self.first_loads == self.loads + 1
-                self.held = 0  # it was counted
+                self.may_show_ahead = False
+                if self.first_loads == self.loads + 1:
+                    self.loader.is_ahead, self.carried = True, 0  # it was counted
         self.loads = 0
 
     def shift(self):
         """Examples of this step beyond those that were loaded in it: those of the batch that it found, less those of
         the batch that it leaves to the next."""
-        return 0 if UNKNOWN_EXAMPLES in (self.held, self.newest) else self.held - self.newest
+        return 0 if UNKNOWN_EXAMPLES in (self.carried, self.last) else self.carried - self.last
 
 
 class Loader:
@@ -56,11 +62,16 @@ class Loader:
     def __init__(self, iterator):
         self.batch_size = torch_private.batch_size_of(iterator)
         """Examples that it gives to `collate_fn`; null if the data set batches by itself."""
-        self.tokens = Tokens()
+        self.tokens_of = TokenCounter()
+        self.counted_by = None
+        """What tells the examples of its batches: their `indices`, or the `shape`."""
         self.step, self.step_before = -2, -4
         """The numbers of the last two steps in which it was asked."""
-        self.is_ahead = None
-        """Whether the script reads a batch ahead, as accelerate does; null: not known yet."""
+        self.is_ahead = False
+        """Whether the script reads a batch ahead, as accelerate does."""
+
+    def is_in_every_step(self):
+        return self.step == self.step_before + 1
 
 
 class Loaders:
@@ -75,7 +86,9 @@ class Loaders:
         self.is_known = False
         """Whether a backward pass has followed a batch."""
         self.counted_by = set()
-        """What told the examples of batches: `indices`, or the `shape` of the batch."""
+        """What told the examples of the batches that were trained on."""
+        self._ended = None
+        """The source that had no batch left, until another batch is loaded."""
         self.is_loading = False
         """Whether a DataLoader is being asked. One that it asks is a part of it."""
         self.is_read_elsewhere = False
@@ -112,39 +125,51 @@ class Loaders:
         loader = source.loader
         if loader.step != recorder.closed:
             loader.step, loader.step_before = recorder.closed, loader.step
-            source.held = source.newest
+            source.carried = source.last
         if is_end:
-            source.newest = 0
+            source.last, self._ended = 0, source
             step.loads.append((source, begin, end, 0, None))
             return
+        loader.counted_by = "shape" if examples is None else "indices"
         if examples is None:
-            self.counted_by.add("shape")
             examples = examples_in(batch, loader.batch_size) or UNKNOWN_EXAMPLES
-        else:
-            self.counted_by.add("indices")
-        source.newest = examples
+        source.last, self._ended = examples, None
         source.loads += 1
+        if source.is_trained_on:
+            step.is_validating = False
         if source not in self.pending:
             self.pending.append(source)
-        tokens = loader.tokens.of(batch) if loader.tokens.may_be_there else None
+        tokens = loader.tokens_of(batch) if loader.tokens_of.may_find else None
         step.loads.append((source, begin, end, examples, tokens))
         if recorder.counting.wants_digest:
             step.digest = digest(batch)
 
     def train(self):
-        """A backward pass follows the batches: of the DataLoaders that are asked in every step, or else of the one that
-        was asked last. A batch for the validation of a copy, which has no hooks, is neither."""
+        """A backward pass follows the batches of the DataLoaders that are asked in every step, or else of the one that
+        was asked last. Several batches of another one were for the validation of a copy, which has no hooks; a single
+        one may have been for that, too, so the examples of the step are unknown."""
         pending, self.pending = self.pending, []
         if len(pending) > 1:
-            every = [each for each in pending if each.loader.step == each.loader.step_before + 1]
-            pending = every or pending[-1:]
+            every = [source for source in pending if source.loader.is_in_every_step()]
+            unsure = [source for source in pending if every and source not in every and source.loads == 1]
+            self._recorder.step.is_unsure = self._recorder.step.is_unsure or bool(unsure)
+            pending = [*every, *unsure] or pending[-1:]
         for source in pending:
             source.train()
-        self.is_known = True
+        self.is_known = self.is_known or bool(pending)
+        if self._ended is not None and not pending and self._ended.is_trained_on:
+            self._ended.loader.is_ahead = True
 
     def validate(self):
-        """A forward pass without gradients follows the batches."""
-        self.pending = []
+        """A forward pass without gradients follows the batches. It may be a part of the training, on the batch of a
+        DataLoader that is asked in every step."""
+        kept = []
+        for source in self.pending:
+            if source.loads <= 2 and source.loader.is_in_every_step():
+                kept.append(source)
+            else:
+                source.loads = 0
+        self.pending = kept
 
 
 def install(recorder):
@@ -167,7 +192,11 @@ def _around_start(recorder, start):
         return recorder.device.mark()
 
     def started(iterator, begin):
+        if not isinstance(iterator, torch_private.BaseDataLoaderIter):
+            return  # of a subclass that changes what it gives
         source = recorder.loaders.source_of(iterator)
+        if source.passes or source.last:
+            source.begin()
         recorder.step.loads.append((source, begin, recorder.device.mark(), None, None))
 
     begins, ends = recorder.guarded("data", begin), recorder.guarded("data", started)
@@ -210,16 +239,21 @@ def _around_index(recorder, next_index):
 def _around_load(recorder, load):
     errors, loaders = recorder.errors, recorder.loaders
 
+    def begin_load():
+        if recorder.owes_ending:
+            recorder.go_on()
+        # within a phase that the script marks, the time is that phase's
+        return None if recorder.depth else recorder.device.mark()
+
+    begins = recorder.guarded("data", begin_load)
+
     @functools.wraps(load)
     def call(iterator):
         if loaders.is_loading or not recorder.is_mine() or "data" in errors:
             if not recorder.is_copy and recorder.is_elsewhere():
                 loaders.is_read_elsewhere = True
             return load(iterator)
-        if recorder.owes_ending:
-            recorder.go_on()
-        # within a phase that the script marks, the time is that phase's
-        begin = None if recorder.depth else recorder.device.mark()
+        begin = begins()
         recorder.depth += 1
         loaders.is_loading, batch, is_end = True, None, True
         try:

@@ -7,7 +7,7 @@ import gc
 import weakref
 
 import torch
-from bench_probe.batches import Tokens, digest, examples_in, first_tensor, is_unreal
+from bench_probe.batches import TokenCounter, digest, examples_in, first_tensor, is_unreal
 from bench_probe.hooks import is_compiling
 from bench_probe.torch_private import modules_in, version_of
 
@@ -40,7 +40,7 @@ class Models:
         self.began = None
         self._before_call, self._after_call = _Before(self), _After(self)
         self.roots = []
-        self._tokens = Tokens()
+        self._tokens_of = TokenCounter()
 
     def were_all_called(self):
         return self._candidates.keys() <= self.called
@@ -125,36 +125,24 @@ class Models:
             and (recorder.optimizer_began is None or not recorder.step.passes_in_optimizer)
         ):
             step = recorder.step
-            if step.loads:
-                self._add(step, self._examples_in(arguments, options))
-            else:
-                inputs = (arguments, options)
-                if self._is_new(step, inputs):
-                    examples, tokens = self.count(arguments, options)
-                    self._add(step, examples)
-                    step.tokens += tokens or 0
-                if recorder.counting.wants_digest:
-                    step.digest = digest(inputs)
-
-    def _add(self, step, examples):
-        step.examples = None if examples is None or step.examples is None else step.examples + examples
+            if type(first) is not torch.Tensor or not first.dim():
+                first = first_tensor((arguments, options))
+            if self._is_new(step, first):
+                examples = _examples(first, arguments)
+                step.examples = None if None in (examples, step.examples) else step.examples + examples
+                if not step.loads:
+                    step.tokens += self._tokens_of((arguments, options)) or 0
+            if recorder.counting.wants_digest and not step.loads:
+                step.digest = digest((arguments, options))
 
     def count(self, arguments, options):
         """Examples and tokens in the arguments of a call; null: unknown."""
-        return self._examples_in(arguments, options), self._tokens.of((arguments, options))
+        examples = _examples(first_tensor((arguments, options)), arguments)
+        return examples, self._tokens_of((arguments, options))
 
-    def _examples_in(self, arguments, options):
-        """The first dimension of the first tensor, or the members of a list that comes first; null: unknown."""
-        first = arguments[0] if arguments else None
-        if isinstance(first, (list, tuple)):
-            return examples_in(first)
-        first = first_tensor((arguments, options))
-        return None if first is None else first.shape[0]
-
-    def _is_new(self, step, inputs):
+    def _is_new(self, step, first):
         """Whether no other module has seen the first tensor in this step: an actor and a critic see one batch. A tensor
         that the script fills again is another batch."""
-        first = first_tensor(inputs)
         if first is None:
             return True
         version = version_of(first)
@@ -184,6 +172,14 @@ class Models:
             step.validations.append((begin, end))
             step.is_validating = True
             recorder.loaders.validate()
+
+
+def _examples(first, arguments):
+    """The first dimension of the first tensor in the arguments of a call, or the members of a list that comes first;
+    null: unknown."""
+    if arguments and isinstance(arguments[0], (list, tuple)):
+        return examples_in(arguments[0])
+    return None if first is None else first.shape[0]
 
 
 class _Before(_Hook):

@@ -27,8 +27,10 @@ def pauses_of(step, ordinary, elapsed_ns):
         gaps.setdefault(gap, []).append((kind, begin, end))
     for number, marked in gaps.items():
         marked_ns = covered_ns([span[1:] for span in marked], step.start, elapsed_ns)
-        if number is None:  # within a training call, as in a hook of the script
-            yield marked[0][0], marked_ns
+        if number is None:  # a training call goes on in it
+            spans = [span[1:] for span in step.spans]
+            both_ns = covered_ns([*spans, *(span[1:] for span in marked)], step.start, elapsed_ns)
+            yield marked[0][0], both_ns - covered_ns(spans, step.start, elapsed_ns)
             continue
         (before, _, begin_ns), (after, end_ns, _) = calls[number], calls[number + 1]
         pause_ns = max(marked_ns, end_ns - begin_ns - _usual_ns(usual, before, after))
@@ -54,7 +56,7 @@ def _calls(step, elapsed_ns):
 
 def _gap_around(calls, begin_ns, end_ns):
     """The number of the last call before this time; null if a call goes on in it."""
-    number = max(place for place, (_, begin, _) in enumerate(calls) if begin <= begin_ns)
+    number = max(place for place, (_, begin, _) in enumerate(calls[:-1]) if begin <= begin_ns)
     return number if calls[number][2] <= begin_ns and calls[number + 1][1] >= end_ns else None
 
 

@@ -10,6 +10,8 @@ class Step:
 
     end = passed = None
     """Marks: where the step has ended, and where the device has passed all that belongs to it."""
+    is_unsure = False
+    """Whether a batch may have been trained on or not."""
     is_validating = False
     """Whether the last forward pass had no gradients."""
     examples = tokens = 0

@@ -123,7 +123,7 @@ def test_scaling_is_what_the_batches_say(stored: Stored, mode: str) -> None:
         (of_command({1: 64, 2: 96}), None),
         (
             of_command({1: 64, 2: 0}),
-            "the examples per step are not known: two sizes: give those of each rank with --examples-per-step N",
+            "the examples per step are not known: two sizes; give the number of one rank with --examples-per-step N",
         ),
     ],
     indirect=["stored"],

@@ -13,7 +13,8 @@ from analysis import summary
 from bench.records.run_spec import RunSpec
 from bench.session.repeat_until import throughput
 from tests.factory import Case
-from tests.pauses import pause, stall
+from tests.pauses import of_rows, pause, stall
+from tests.rewriting import rewrite_steps
 from tests.unit.analysis.conftest import Stored, Write, loads, session_of
 
 OPTIONS: dict[str, Any] = {
@@ -146,7 +147,7 @@ def test_all_pauses_count_if_the_user_says_so(stored: Stored) -> None:
 
 @pytest.mark.parametrize(
     "stored",
-    [made(**options) for options in ({}, {"pauses": "count"}, {"pauses": "leave-out"}) for made in
+    [made(**options) for options in ({}, {"pauses": "count"}) for made in
      (stalled, lambda **options: paused(KINDS, **options))],
     indirect=True,
 )  # fmt: skip
@@ -165,3 +166,65 @@ def test_a_step_of_up_to_five_times_the_usual_is_noise(stored: Stored) -> None:
 @loads(of_command(lambda folder, run: stall(folder, run, {1: 500.0})))
 def test_warm_up_is_never_split(stored: Stored) -> None:
     assert stored.ask("FROM run_pauses WHERE session_id = $session") == []
+
+
+def _waits(phase: str, later: int) -> Callable[[Path, str], None]:
+    """Rank 0 stalls in step 7; rank 1 waits for it in this phase, `later` steps after it."""
+
+    def change(folder: Path, run: str) -> None:
+        path = folder / run / "steps.node0.parquet"
+        start, step, waiting = (of_rows(path, name) for name in ("start_ns", "step_ns", f"{phase}_ns"))
+        planted = round(STALL_MS * 1e6)
+        step[0, 7] += planted
+        start[0, 8:] += planted
+        if len(step) > 1:
+            step[1, 7 + later] += planted
+            start[1, 8 + later :] += planted
+            waiting[1, 7 + later] += planted
+        rewrite_steps(folder, run, {"start_ns": start, "step_ns": step, f"{phase}_ns": waiting})
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        of_command(_waits(phase, later), pauses="leave-out")
+        for phase in ("data", "forward", "backward", "optimizer")
+        for later in (0, 1)
+    ],
+    indirect=True,
+)
+def test_ranks_wait_for_a_pause_in_any_phase_of_this_step_or_the_next(stored: Stored) -> None:
+    names = (
+        "data_ns_mean",
+        "forward_ns_mean",
+        "backward_ns_mean",
+        "optimizer_ns_mean",
+        "step_ns_mean",
+        "span_ns",
+    )
+    rows = stored.ask(f"SELECT DISTINCT {', '.join(names)} FROM run_rank_stats WHERE session_id = $session")
+    assert [tuple(row.values()) for row in rows] == [(1e6, 3e6, 5e6, 1e6, 10e6, 200_000_000)]
+    steps = stored.ask(
+        "SELECT DISTINCT step_ns FROM step_stats WHERE session_id = $session AND kind = 'measured'"
+    )
+    assert steps == [{"step_ns": 10_000_000}]
+
+
+def _apart(folder: Path, run: str) -> None:
+    """Ranks that do not wait for each other stall in different steps."""
+    path = folder / run / "steps.node0.parquet"
+    start, step = (of_rows(path, name) for name in ("start_ns", "step_ns"))
+    for rank, stalls in enumerate(((7, 8), (12, 13))[: len(step)]):
+        for number in stalls:
+            step[rank, number] += round(STALL_MS * 1e6)
+            start[rank, number + 1 :] += round(STALL_MS * 1e6)
+    rewrite_steps(folder, run, {"start_ns": start, "step_ns": step})
+
+
+@loads(of_command(_apart, pauses="leave-out"))
+def test_no_rank_loses_time_to_pauses_for_which_it_did_not_wait(stored: Stored) -> None:
+    assert rates(stored) == pytest.approx({1: 8 / 0.01, 2: 16 / 0.01})
+    (least,) = stored.ask("SELECT min(step_ns) AS ns FROM step_stats WHERE session_id = $session")
+    assert least["ns"] >= 0

@@ -74,7 +74,7 @@ def test_the_batch_is_unknown_if_a_rank_could_not_count_it() -> None:
         assert (found.batch_per_rank, found.global_batch) == (0, 0)
     outcome = facts.of_run(RUN, without)
     assert outcome["examples_per_step"] is None
-    assert json.loads(outcome["recorded_by"])["examples"] == "not known: not counted on rank 2"
+    assert json.loads(outcome["recorded_by"])["examples"] == "not known, because rank 2 has no count"
 
 
 def test_rank_0_that_reads_the_batches_of_all_ranks_has_its_own() -> None:
