@@ -1,19 +1,17 @@
-"""What the recorder of a user's command counted: the examples of a step, and how they grew with the ranks."""
+"""The counts of the recorder of a user's command: the examples of a step, and how they grew with the ranks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from analysis.database.rows import Row
+from analysis.wording.plain_text import number
 from bench.records.vocabulary import COMMAND
 
-_COUNTED = {
-    "strong": ("global_batch", "strong scaling; all ranks together train"),
-    "weak": ("batch_per_rank", "weak scaling; each rank trains"),
-}
-"""Scaling -> the batch that is the same at all sizes, and who trains it."""
-_EQUAL = 1.02
-"""Ratio up to which batches count as equal, as in results.duckdb-schema/load/scaling_of_commands.sql."""
+_WHO = {"strong": "strong scaling; all ranks together train", "weak": "weak scaling; each rank trains"}
+"""Scaling -> who trains the batch that is the same at all sizes."""
+_EQUAL = 1.1
+"""Ratio up to which mean batches count as equal, as in results.duckdb-schema/load/scaling_of_commands.sql."""
 
 
 def lines(points: Sequence[Row], runs: Sequence[Row]) -> Iterator[str]:
@@ -33,10 +31,12 @@ def lines(points: Sequence[Row], runs: Sequence[Row]) -> Iterator[str]:
             )
             continue
         sizes = [point for point in points if point["case_name"] == case and point["repeats"]]
-        key, who = _COUNTED.get(of_case[0]["scaling_mode"], ("batch_per_rank", "each rank trains"))
-        batches = [size[key] for size in sizes]
-        if batches and None not in batches and max(batches) <= _EQUAL * min(batches):
-            yield f"{case}: {who} {batches[0]:,} examples per step{_asked(how)}"
+        mode, who = of_case[0]["scaling_mode"], _WHO.get(of_case[0]["scaling_mode"], "each rank trains")
+        batches = [
+            size["examples_per_step"] / (1 if mode == "strong" else size["world_size"]) for size in sizes
+        ]
+        if batches and max(batches) <= _EQUAL * min(batches):
+            yield f"{case}: {who} {number(batches[0])} examples per step{_asked(how)}"
 
 
 def short_runs(runs: Sequence[Row]) -> Iterator[str]:

@@ -37,7 +37,7 @@ def lines(runs: Sequence[Row]) -> Iterator[str]:
 
 
 def left_out(points: Sequence[Row]) -> str:
-    """What the headline says of pauses that throughput leaves out, if they take more than a tenth of the time of a
+    """The headline's sentence on pauses that throughput leaves out, if they take more than a tenth of the time of a
     size; else empty. `points` are rows of `scaling`."""
-    most = max((point["left_out_share"] or 0 for point in points), default=0)
+    most = max((point.get("left_out_share") or 0 for point in points), default=0)
     return f" This leaves out pauses of up to {100 * most:.0f} % of the time." if most > _NAMED else ""

@@ -21,7 +21,7 @@ class Counted(NamedTuple):
     batches: list[int] | None
     """The most frequent number."""
     counted_by: str
-    """What was counted, in a few words."""
+    """How they were counted, in a few words."""
     conflict: str | None = None
     """The numbers that disagree."""
 
@@ -44,7 +44,7 @@ def counted(spec: RunSpec, commands: Commands) -> Counted:
         )
     batches = [facts["examples"][origin]["batch"] for facts, origin in zip(ranks, origins, strict=True)]
     how = [_words(facts, origin) for facts, origin in zip(ranks, origins, strict=True)]
-    conflict = _conflict(spec, batches, how)
+    conflict = _conflict(spec, batches, how) or _of_model(ranks, origins)
     if conflict is not None:
         return Counted(None, None, "not known, because counts disagree", conflict)
     per_step = [
@@ -107,6 +107,18 @@ def _conflict(spec: RunSpec, batches: Sequence[int], how: Sequence[str]) -> str 
         f"rank 0 trains {batches[0]:,} examples per step, {how[0]}; rank {other} trains {batches[other]:,}, "
         f"{how[other]}"
     )
+
+
+def _of_model(ranks: Sequence[Mapping[str, Any]], origins: Sequence[str | None]) -> str | None:
+    """The counts of a loader and of a model that sees one of several batches: the others are not trained on."""
+    for rank, (facts, origin) in enumerate(zip(ranks, origins, strict=True)):
+        read, trained = _batch(facts, _LOADER), _batch(facts, _MODEL)
+        if origin == _LOADER and read and trained and read > trained and read % trained == 0:
+            return (
+                f"on rank {rank} the loader gives {read:,} examples per step, {_words(facts, _LOADER)}, and the model "
+                f"gets {trained:,}, {_words(facts, _MODEL)}"
+            )
+    return None
 
 
 def _words(facts: Mapping[str, Any], origin: str | None) -> str:

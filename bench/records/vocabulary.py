@@ -36,7 +36,7 @@ STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 UNITS = ("examples/s", "tokens/s", "GPU peaks")
 """Units of a throughput that a file reports. GPU peaks: FLOP/s in units of the peak of one GPU, so MFU × GPUs."""
 Pauses = Literal["count", "leave-out"]
-"""What the user says of the pauses of a command: all of them are training, or none is."""
+"""The user's word on the pauses of a command: all of them are training, or none is."""
 PAUSE_KINDS = ("saving", "validation")
 """Kinds of a pause that the probe of a command knows."""
 SELFCHECK_KINDS: tuple[SelfcheckKind, ...] = get_args(SelfcheckKind)

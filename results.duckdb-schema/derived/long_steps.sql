@@ -1,7 +1,7 @@
 -- One row per rank and measured step of a command with a pause of which nothing is known: a rank spends more time in no
 -- phase than usual, by more than four of its median steps. The other ranks wait for it, in the same step or, if they
--- had all that they needed, in the next one. The rows of `steps` stay as they were recorded. Runs in which torch.compile
--- ran in measured steps are left out.
+-- had all that they needed, in the next one. The rows of `steps` stay as they were recorded. Runs in which
+-- torch.compile ran in measured steps are left out.
 WITH commands AS (
     SELECT session_id, run_id, attempt
     FROM runs

@@ -25,8 +25,8 @@ WITH gathered AS (
         median(unexplained_share) FILTER (status = 'ok') AS unexplained_share,
         avg(left_out_share) FILTER (status = 'ok') AS left_out_share,  -- in pauses that throughput does not count
         -- hides_work: whether the user must say if unexplained pauses are training, because they take over a tenth
-        any_value(pauses) IS NULL AND coalesce(median(run_summary.unexplained_share) FILTER (status = 'ok') > 0.1, false)
-            AS hides_work,
+        any_value(pauses) IS NULL
+            AND coalesce(median(run_summary.unexplained_share) FILTER (status = 'ok') > 0.1, false) AS hides_work,
         any_value(baseline) AS baseline,
         any_value(until) AS until,
         any_value(until_efficiency) AS until_efficiency,

@@ -49,7 +49,7 @@ regular AS (
         mean_half_width(count(*), variance_of(list(share))) AS half_width
     FROM each_run
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, period_steps
-    HAVING min(pauses) >= 2 AND sum(gaps) >= 3 AND sum(equal_gaps) >= 0.8 * sum(gaps)
+    HAVING period_steps > 1 AND min(pauses) >= 2 AND sum(gaps) >= 3 AND sum(equal_gaps) >= 0.8 * sum(gaps)
 ),
 -- By how much each phase of each rank is longer in the pausing steps.
 each_rank AS (

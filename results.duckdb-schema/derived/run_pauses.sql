@@ -27,7 +27,7 @@ final AS (
         session_id, run_id, attempt,
         step - 1 AS after_step,     -- the step that it follows
         kind,                       -- validation, saving; unexplained: the script did something else
-        pause_ns / 1e9 AS pause_s
+        pause_ns / 1e9 AS pause_s   -- duration, on the rank that takes longest
     FROM (FROM known UNION ALL FROM unexplained)
 )
 SELECT * FROM final;

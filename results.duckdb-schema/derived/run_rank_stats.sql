@@ -3,8 +3,8 @@
 -- finishes the step before it, and ends when this rank starts the step after it: waiting for the last rank counts as
 -- part of the span, as in every step. In a command one rank may validate or save alone, while the others have begun the
 -- step after it and wait there. Its pause ends for all ranks when the last rank starts that step, and this wait counts
--- neither in the span, nor in the step, nor in the longer of its forward and backward phases. The same holds for waiting
--- in `long_steps`, but its pauses are in the span and in the step, unless `--pauses leave-out` is given.
+-- neither in the span, nor in the step, nor in the longer of its forward and backward phases. The same holds for
+-- waiting in `long_steps`, but its pauses are in the span and in the step, unless `--pauses leave-out` is given.
 WITH trained_steps AS NOT MATERIALIZED (
     SELECT * FROM steps WHERE kind IN ('warmup', 'measured')
 ),
@@ -15,7 +15,11 @@ borders AS (
         session_id, run_id, attempt,
         step AS validated_step,
         unnest([step - 1, step]) AS step
-    FROM (SELECT session_id, run_id, attempt, step FROM evals UNION SELECT session_id, run_id, attempt, step FROM pauses)
+    FROM (
+        SELECT session_id, run_id, attempt, step FROM evals
+        UNION
+        SELECT session_id, run_id, attempt, step FROM pauses
+    )
     SEMI JOIN (FROM step_stats WHERE kind = 'measured') AS resumed USING (session_id, run_id, attempt, step)
     ANTI JOIN (FROM runs WHERE pauses_of(config) = 'count') AS with_pauses USING (session_id, run_id, attempt)
 ),

@@ -130,7 +130,7 @@ final AS (
         pauses_of(config) AS pauses,  -- --pauses of a command: count, leave-out; null: only unexplained ones count
         -- validation_share: share of the time between the start of the first measured step and the end of the last one
         coalesce(validation_s / all_s, 0) AS validation_share,
-        coalesce(saving_s / all_s, 0) AS saving_share,
+        coalesce(saving_s / all_s, 0) AS saving_share,  -- in pauses in which it saves
         coalesce(unexplained_s / all_s, 0) AS unexplained_share,  -- in pauses of which nothing is known
         -- left_out_share: share of that time in pauses that throughput does not count
         CASE pauses

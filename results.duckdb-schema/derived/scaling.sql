@@ -283,8 +283,8 @@ final AS (
         -- gustafson: serial fraction, weak scaling only; null at the baseline
         (relative_workers - ratio) * gustafson_scale AS gustafson,
         -- verdict: by efficiency (two if the interval reaches two, undecided if more or without one), retrograde,
-        -- different training, independent copies, unexplained pauses; one repeat; published, one figure; null: baseline,
-        -- not scaled, not comparable
+        -- different training, independent copies, unexplained pauses; one repeat; published, one figure; null:
+        -- baseline, not scaled, not comparable
         CASE
             WHEN ranks_train = 'independent copies' THEN ranks_train
             WHEN hides_work THEN 'unexplained pauses'

@@ -45,7 +45,11 @@ with_previous AS (
 ),
 resumed_steps AS (
     SELECT session_id, run_id, attempt, step AS resumed_step, pauses_of(any_value(config)) AS pauses
-    FROM (SELECT session_id, run_id, attempt, step FROM evals UNION SELECT session_id, run_id, attempt, step FROM pauses)
+    FROM (
+        SELECT session_id, run_id, attempt, step FROM evals
+        UNION
+        SELECT session_id, run_id, attempt, step FROM pauses
+    )
     JOIN runs USING (session_id, run_id, attempt)
     GROUP BY session_id, run_id, attempt, step
 ),

@@ -1,5 +1,5 @@
--- Fill runs.counted_steps of commands. A script may end before all of the measured steps that were asked for. All runs of
--- its case then count the first ones only, as many as the shortest ok run has.
+-- Fill runs.counted_steps of commands. A script may end before all of the measured steps that were asked for. All runs
+-- of its case then count the first ones only, as many as the shortest ok run has.
 WITH shortest AS (
     SELECT
         session_id, case_name,

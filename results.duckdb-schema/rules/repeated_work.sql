@@ -24,6 +24,7 @@ judged AS (
     FROM each_run
     JOIN run_summary USING (session_id, run_id, attempt)
     WHERE status = 'ok' AND workload = 'command' AND run_summary.pauses IS NULL AND len(distances) = 1
+        AND distances[1] > 1
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,

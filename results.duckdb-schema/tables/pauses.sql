@@ -1,5 +1,5 @@
--- One row per rank and kind of a pause of a command, in which the rank validates or saves: from the end of a training call
--- to the begin of the next one, without the usual time between these calls. A pause is not part of any step.
+-- One row per rank and kind of a pause of a command, in which the rank validates or saves. A validation goes from the end
+-- of a training call to the start of the next one, without the usual time between these calls. No pause is part of a step.
 CREATE TABLE pauses (
     session_id VARCHAR,
     run_id VARCHAR,

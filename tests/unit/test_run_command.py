@@ -49,7 +49,7 @@ def test_each_has_its_own_options() -> None:
     assert of_a_suite - ran == {"--quick", "--case", "--data", "--python"}
     assert ran - of_a_suite == {
         *("--env", "--cwd", "--isolate", "--name", "--scaling", "--batch-per-rank", "--global-batch"),
-        *("--examples-per-step", "--step-optimizer"),
+        *("--examples-per-step", "--pauses", "--step-optimizer"),
     }
     assert "a suite" not in call("run", "--help").output.partition("Where it runs:")[2]
 

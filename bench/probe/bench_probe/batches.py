@@ -12,6 +12,8 @@ _SHOWN_TENSORS, _SHOWN_ELEMENTS = 8, 512
 """Part of a batch that its digest covers."""
 _CHANNELS = 4
 """Largest number of channels of a picture, or of a sound, that is read as such."""
+_PARTS = 3
+"""Most tensors of one kind and length in a batch that are its parts, such as text, mask and target, not examples."""
 _WHOLE = (torch.int64, torch.int32, torch.int16)
 """Types of tokens."""
 
@@ -23,6 +25,13 @@ def local(tensor):
 
 def first_tensor(value):
     """The first tensor in a batch or in the arguments of a call; null if there is none."""
+    try:
+        return _first_tensor(value)
+    except Exception:  # a subclass that refuses, or an object of the script's own kind
+        return None
+
+
+def _first_tensor(value):
     first = value
     while isinstance(first, (list, tuple)) and first:  # the way to most tensors, and the shortest
         first = first[0]
@@ -71,22 +80,31 @@ def examples_in(batch, most=None):
         if isinstance(batch, torch.nn.utils.rnn.PackedSequence):
             return int(batch.batch_sizes[0])
         members = list(batch) if isinstance(batch, (list, tuple)) else []
-        shared = _shared_length(members or batch)
-        if not _are_alike(members):
-            return _at_most(shared, most)
         if len(members) == most:
             return most
-        if shared is None:
+        shared = _shared_length(members or batch)
+        if most is not None and shared != most and _has_everywhere(members or batch, most):
+            return most  # the examples are another dimension
+        if len(members) > 1 and all(isinstance(each, (list, tuple)) for each in members):
+            # lists of examples, or examples that are pairs
+            return shared if _are_alike(members[0]) else len(members)
+        if not _are_alike(members):
+            return _at_most(shared, most)
+        if shared is None or shared == len(members):
             return len(members)
-        if (
-            shared <= _CHANNELS
-            and shared != len(members)
-            and all(_may_be_one_example(each) for each in members)
+        if len(members) > _PARTS or (
+            all(_may_be_one_example(each) for each in members) and shared <= _CHANNELS
         ):
-            return None if most is None else len(members)
+            return None if most is None or len(members) > most else len(members)
         return _at_most(shared, most)
     except Exception:  # a batch of the script's own kind
         return None
+
+
+def _has_everywhere(value, length):
+    """Whether all tensors in `value` have a dimension of this length."""
+    shapes = [tuple(tensor.shape) for tensor in tensors_in(value)]
+    return bool(shapes) and all(length in shape for shape in shapes)
 
 
 def _at_most(length, most):
@@ -113,9 +131,10 @@ def _shared_length(value):
 
 def _lengths(value, depth):
     for member in _members(value):
-        if isinstance(member, torch.Tensor):
-            if member.dim():
-                yield member.size(0)
+        shape = getattr(member, "shape", None)  # of a tensor, or of an array
+        if isinstance(shape, tuple):
+            if shape:
+                yield int(shape[0])
         elif isinstance(member, (list, tuple)):
             yield len(member)
         elif depth < 4:
@@ -123,8 +142,10 @@ def _lengths(value, depth):
 
 
 def _members(value):
-    if isinstance(value, (torch.Tensor, str, bytes, int, float, type(None))):
-        return (value,) if isinstance(value, torch.Tensor) else ()
+    if hasattr(value, "shape"):
+        return (value,)
+    if isinstance(value, (str, bytes, int, float, type(None))):
+        return ()
     if isinstance(value, (list, tuple)):
         return value[:64]
     if callable(getattr(value, "values", None)):

@@ -39,9 +39,9 @@ class Counting:
         if loaders.is_known and len(step.loads) > 1:
             step.validations += _loops([load for load in step.loads if not load[0].is_trained_on])
         has_pause = bool(step.validations) and self._has_pause(step)
-        examples, tokens, ahead = None, 0, []
+        examples, tokens, trained = None, 0, []
         for source, begin, end, loaded_examples, loaded_tokens in step.loads:
-            if source.is_trained_on or not (loaders.is_known or has_pause):
+            if source.is_trained_on or not (loaders.is_known or has_pause or source.loader is None):
                 loaders.workers = source.workers
                 loaders.starts += step.kind == MEASURED and loaded_examples is None and source.starts_again
                 if begin is not None:
@@ -49,9 +49,8 @@ class Counting:
                     step.spans.append(("data", begin, end))
                 if loaded_examples is None:
                     continue
-                loaders.counted_by.add(source.loader.counted_by)
-                if source.loader.is_ahead and source not in ahead:
-                    ahead.append(source)
+                if source not in trained:
+                    trained.append(source)
                 if loaded_examples < 0 or examples == UNKNOWN_EXAMPLES:
                     examples = UNKNOWN_EXAMPLES
                 elif loaded_examples:
@@ -59,10 +58,13 @@ class Counting:
                 tokens += loaded_tokens or 0
             elif has_pause and begin is not None:  # the first batch of a validation, before its forward pass
                 step.outside.append((VALIDATION, begin, end))
-        if step.is_unsure:
+        if trained and (loaders.misses_one(trained) or step.is_unsure):
             examples = UNKNOWN_EXAMPLES
-        elif ahead and examples != UNKNOWN_EXAMPLES:
-            examples = (examples or 0) + sum(source.shift() for source in ahead)
+        elif examples != UNKNOWN_EXAMPLES:
+            for source in trained:
+                loaders.counted_by.add(source.loader.counted_by)
+                if source.loader.is_ahead:
+                    examples = (examples or 0) + source.shift()
         if step.kind == MEASURED:
             said_examples, said_tokens = step.said
             given_examples, given_tokens = step.given or (None, 0)

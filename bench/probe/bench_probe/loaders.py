@@ -1,7 +1,7 @@
 """The batches of torch's DataLoaders: their examples, and the time that the script waits for them.
 
 The sampler of a DataLoader gives the indices of each batch to the main process, also if workers load it: their number
-is the batch's examples, whatever the batch looks like. A data set that batches by itself, or that has no indices,
+is the batch's examples, in any form of batch. A data set that batches by itself, or that has no indices,
 leaves only the shape of the batch (batches.py).
 """
 
@@ -22,7 +22,7 @@ class Source:
     is_trained_on = False
 
     def __init__(self, iterator, loader):
-        self.loader = loader
+        self.loader, self.iterator = loader, weakref.ref(iterator)
         self.workers, self.starts_again = torch_private.workers_of(iterator)
         """Whether the next iterator of the DataLoader has workers of its own."""
         self.counts = {}
@@ -56,6 +56,15 @@ class Source:
         return 0 if UNKNOWN_EXAMPLES in (self.carried, self.last) else self.carried - self.last
 
 
+class _Untrained:
+    """In place of the source of batches that are not trained on."""
+
+    is_trained_on, loader = False, None
+
+
+_UNTRAINED = _Untrained()
+
+
 class Loader:
     """A DataLoader, over all of its iterators."""
 
@@ -64,7 +73,7 @@ class Loader:
         """Examples that it gives to `collate_fn`; null if the data set batches by itself."""
         self.tokens_of = TokenCounter()
         self.counted_by = None
-        """What tells the examples of its batches: their `indices`, or the `shape`."""
+        """`indices` or `shape`: what tells the examples of its batches."""
         self.step, self.step_before = -2, -4
         """The numbers of the last two steps in which it was asked."""
         self.is_ahead = False
@@ -86,7 +95,8 @@ class Loaders:
         self.is_known = False
         """Whether a backward pass has followed a batch."""
         self.counted_by = set()
-        """What told the examples of the batches that were trained on."""
+        """That of all DataLoaders that were trained on."""
+        self._most_in_a_step = 0
         self._ended = None
         """The source that had no batch left, until another batch is loaded."""
         self.is_loading = False
@@ -150,15 +160,45 @@ class Loaders:
         one may have been for that, too, so the examples of the step are unknown."""
         pending, self.pending = self.pending, []
         if len(pending) > 1:
-            every = [source for source in pending if source.loader.is_in_every_step()]
-            unsure = [source for source in pending if every and source not in every and source.loads == 1]
-            self._recorder.step.is_unsure = self._recorder.step.is_unsure or bool(unsure)
-            pending = [*every, *unsure] or pending[-1:]
+            pending = self._trained_of(pending)
         for source in pending:
             source.train()
-        self.is_known = self.is_known or bool(pending)
+            self.is_known = True
         if self._ended is not None and not pending and self._ended.is_trained_on:
             self._ended.loader.is_ahead = True
+
+    def _trained_of(self, pending):
+        """Those of the sources whose batches are trained on. The batches of the others count no more."""
+        newest = {source.loader: source for source in pending}  # the last one that was asked
+        one_each, step = [], self._recorder.step
+        for source in pending:
+            if source is newest[source.loader]:
+                one_each.append(source)
+            elif source.iterator() is not None and source.is_trained_on and source.loads == 1:
+                step.is_unsure = True  # another loop over the same DataLoader came between
+        every = [source for source in one_each if source.loader.is_in_every_step()]
+        unsure = [source for source in one_each if every and source not in every and source.loads == 1]
+        step.is_unsure = step.is_unsure or bool(unsure)
+        trained = [*every, *unsure] or one_each[-1:]
+        for source in pending:
+            if source not in trained:
+                self.drop(source)
+        return trained
+
+    def misses_one(self, sources):
+        """Whether the step asked fewer DataLoaders than an earlier one: the script may have kept the batches of one."""
+        asked = 1 if len(sources) == 1 else len({source.loader for source in sources})
+        self._most_in_a_step = max(asked, self._most_in_a_step)
+        return asked < self._most_in_a_step
+
+    def drop(self, source):
+        """The batches that were loaded since the last backward pass are not trained on."""
+        loads = self._recorder.step.loads
+        for place in range(len(loads) - 1, -1, -1):
+            if source.loads and loads[place][0] is source and loads[place][3]:
+                loads[place] = (_UNTRAINED, *loads[place][1:])
+                source.loads -= 1
+        source.loads = 0
 
     def validate(self):
         """A forward pass without gradients follows the batches. It may be a part of the training, on the batch of a
@@ -196,6 +236,7 @@ def _around_start(recorder, start):
             return  # of a subclass that changes what it gives
         source = recorder.loaders.source_of(iterator)
         if source.passes or source.last:
+            recorder.loaders.drop(source)
             source.begin()
         recorder.step.loads.append((source, begin, recorder.device.mark(), None, None))
 

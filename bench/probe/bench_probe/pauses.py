@@ -1,7 +1,7 @@
 """Pauses of a training, in which it validates or saves: from the end of a training call to the begin of the next one.
 
-The calls that show a pause are only a part of it: the script may fetch batches for a validation before it, or sample
-from a copy of the model, which nothing tells from any other module. Training calls are the spans of a step's phases.
+The calls that show a validation are only a part of it: the script may fetch batches before it, or sample from a copy of
+the model, which no hook knows. Saving is the time of the call. Training calls are the spans of a step's phases.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SAVING, VALIDATION = "saving", "validation"
 def pauses_of(step, ordinary, elapsed_ns):
     """Kind and nanoseconds of each pause in a step, in order; together at most the step.
 
-    `ordinary`: steps without a pause. What they take between the same two calls belongs to the training."""
+    `ordinary`: steps without a pause. The time that they take between the same two calls belongs to the training."""
     calls = _calls(step, elapsed_ns)
     usual = [_calls(other, elapsed_ns) for other in ordinary]
     gaps = {}
@@ -36,8 +36,8 @@ def pauses_of(step, ordinary, elapsed_ns):
         pause_ns = max(marked_ns, end_ns - begin_ns - _usual_ns(usual, before, after))
         saving = [span[1:] for span in marked if span[0] == SAVING]
         saving_ns = covered_ns(saving, step.start, elapsed_ns)
-        if len(saving) == len(marked):
-            yield SAVING, pause_ns
+        if len(saving) == len(marked):  # nothing tells the rest from the work of the script's own loader
+            yield SAVING, saving_ns
         else:
             yield VALIDATION, pause_ns - saving_ns
             if saving:

@@ -14,7 +14,7 @@ from bench_probe.spans import covered_ns
 from bench_probe.step_file import UNKNOWN_LOSS, UNKNOWN_PHASE, StepFile
 
 ORIGINS = ("said", "loader", "model", "compiled")
-"""What tells the examples of a step: bench_probe.step, DataLoaders, a model's input, that of a compiled function."""
+"""Origins of the examples of a step: bench_probe.step, DataLoaders, a model's input, that of a compiled function."""
 
 _ORDINARY = 5
 """Steps by which the usual time between two training calls is known."""

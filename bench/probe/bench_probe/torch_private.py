@@ -64,7 +64,7 @@ def replace_next_index(function: Any) -> None:
 
 
 def sampler_of(iterator: Any) -> Any:
-    """What gives the indices of the batches of a DataLoader's iterator."""
+    """The sampler of a DataLoader's iterator, which gives the indices of its batches."""
     return iterator._index_sampler
 
 

@@ -108,14 +108,15 @@ from bench.common.process import adopt_orphans, is_running
 adopt_orphans()
 STAYS = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint(1, flush=True)\ntime.sleep(600)"
 
-def started(at_first=""):
+def started(at_first="", processes=1):
     process = subprocess.Popen([sys.executable, "-c", at_first + STAYS], stdout=subprocess.PIPE)
-    process.stdout.readline()
+    for _ in range(processes):
+        process.stdout.readline()
     return process
 
 older = started()  # in the place of the server
 leftovers = Leftovers(older.pid)
-newer = started("import os\nif os.fork() == 0: os.setsid()\n")
+newer = started("import os\nif os.fork() == 0: os.setsid()\n", processes=2)
 left = leftovers.end(limit_s=0.1)
 names = sorted(set(left.values()))
 ended = leftovers.end()

@@ -125,7 +125,7 @@ KINDS = {"validation": 40.0, "saving": 10.0}
 def test_pauses_of_a_known_kind_are_left_out_and_named(
     stored: Stored, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of 300 ms, 80 are validation and 20 saving."""
+    """They are 80 and 20 of 300 ms."""
     assert rates(stored) == pytest.approx({1: 8 / 0.01, 2: 16 / 0.01})
     assert shares(stored) == pytest.approx((80 / 300, 20 / 300, 0, 100 / 300))
     assert ratios(stored)["speedup"] == pytest.approx(2)

@@ -9,7 +9,9 @@ from analysis.loading import insert, read_files
 from analysis.loading.read_files import ParquetFile
 from analysis.loading.scan import discover
 from tests.factory import Case, make_session
+from tests.pauses import pause, stall
 from tests.unit.analysis.conftest import alike, fetch, take_in
+from tests.unit.diagnosis.planted.needless_reductions import OPTIONS
 
 PAUSED = Case(
     name="paused",
@@ -22,12 +24,26 @@ PAUSED = Case(
 ON_GPUS = Case(name="on_gpus", step_ms={8: 20.0, 16: 12.0}, repeats=1, device_type="cuda")
 FAILED = Case(name="failed", step_ms={2: 50.0}, repeats=2, statuses={(2, 1): "failed"}, attempts={(2, 1): 1})
 
+COMMAND = Case(
+    name="command",
+    step_ms={2: 10.0},
+    repeats=1,
+    strategy="command",
+    workload="command",
+    options=OPTIONS,
+    steps=20,
+)
+RUN_TABLES = {*schema.RUN_TABLES} - {"paused_profiles"}  # no step of these sessions was profiled
+
 
 def test_every_table_has_the_same_rows_however_small_the_portions(
     tmp_path, in_memory: duckdb.DuckDBPyConnection
 ):
     make_session(tmp_path, [PAUSED, ON_GPUS, FAILED], session_id="one")
     make_session(tmp_path, [FAILED], session_id="two")
+    folder = make_session(tmp_path, [COMMAND], session_id="three")
+    stall(folder, "command.1x2.r0", {12: 100.0})
+    pause(folder, "command.1x2.r0", {15: {"saving": 20.0}})
     found = read_files.read(discover(tmp_path), {})
     tables = schema.session_tables()
     seen = []
@@ -36,7 +52,7 @@ def test_every_table_has_the_same_rows_however_small_the_portions(
         take_in(in_memory, found, portion_rows=rows)
         seen.append({table: fetch(in_memory, f"FROM {table}") for table in tables})
         in_memory.rollback()
-    assert all(seen[0][table] for table in ("steps", "samples", "evals", *schema.RUN_TABLES, "law_fits"))
+    assert all(seen[0][table] for table in ("steps", "samples", "evals", *RUN_TABLES, "law_fits"))
     assert [table for table in tables if not alike(seen[0][table], seen[1][table])] == []
 
 

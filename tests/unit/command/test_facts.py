@@ -100,6 +100,16 @@ def test_whole_micro_batches_agree_with_what_the_user_asked_for(batch: int, agre
     assert ("conflict" in json.loads(outcome["recorded_by"])) is not agrees
 
 
+def test_a_model_that_gets_one_of_several_batches_is_a_question() -> None:
+    """The script drops every second batch."""
+    counts = {"loader": {"total": 480, "batch": 16}, "model": {"total": 240, "batch": 8}}
+    outcome = facts.of_run(RUN, ranks(examples=counts))
+    assert outcome["examples_per_step"] is None
+    assert "the model gets 8" in json.loads(outcome["recorded_by"])["conflict"]
+    counts["model"] = {"total": 35 * 30, "batch": 35}  # time first
+    assert facts.of_run(RUN, ranks(examples=counts))["examples_per_step"] == 64
+
+
 def test_an_error_of_the_recorder_leaves_no_count() -> None:
     outcome = facts.of_run(RUN, ranks(errors={"examples": "Traceback"}))
     assert outcome["examples_per_step"] is None

@@ -57,6 +57,15 @@ COUNTED = {
         "DataLoader(Stream(lambda place: torch.randn(35)), batch_size=8, collate_fn=lambda b: torch.stack(b, 1))"
     ),
     "a stream of batches": "DataLoader(Stream(lambda place: (torch.randn(8, 4), torch.randn(8))), batch_size=None)",
+    "a stream of pairs": "DataLoader(Stream(picture), batch_size=8, collate_fn=list)",
+    "a stream of arrays": (
+        "DataLoader(Stream(lambda place: torch.randn(16).numpy()), batch_size=8, "
+        "collate_fn=lambda b: [__import__('numpy').stack(b), __import__('numpy').ones(8)])"
+    ),
+    "a short stream, time first": (
+        "DataLoader(Stream(lambda place: torch.randn(5)), batch_size=8, collate_fn=lambda b: torch.stack(b, 1))"
+    ),
+    "pairs that the data set makes": "DataLoader(Stream(lambda _: [picture(n) for n in range(8)]), batch_size=None)",
     "a stream of lists of dicts": (
         "DataLoader(Stream(lambda place: [{'x': torch.randn(3, n)} for n in range(4, 12)]), batch_size=8, "
         "collate_fn=lambda b: b[0])"
@@ -65,15 +74,99 @@ COUNTED = {
 
 
 @pytest.mark.parametrize("kind", COUNTED)
-def test_each_step_trains_eight_examples_whatever_its_batch_looks_like(run: Run, kind: str) -> None:
+def test_each_step_trains_eight_examples_in_any_form_of_batch(run: Run, kind: str) -> None:
     found = run(f"{OWN}\nfor batch in {COUNTED[kind]}:\n    train()")
     assert found.code == 0, found.log
     assert found.facts["errors"] == {}
     assert found.counted == ("loader", {"total": 8 * MEASURED_STEPS, "batch": 8})
 
 
+LOOPS = {
+    "a break": """
+for epoch in range(30):
+    for number, batch in enumerate(loader):
+        if number == 4:
+            break
+        train()
+""",
+    "a break of workers that persist": """
+loader = DataLoader(Own(sound), batch_size=8, collate_fn=list, num_workers=1, persistent_workers=True)
+for epoch in range(30):
+    for number, batch in enumerate(loader):
+        if number == 4:
+            break
+        train()
+""",
+    "its accuracy on the same loader": """
+for step, batch in enumerate(loader):
+    train()
+    if step % 4 == 3:
+        for number, other in enumerate(loader):
+            if number == 2:
+                break
+            with torch.no_grad():
+                net(torch.randn(5, 4))
+""",
+    "a copy evaluated on the same loader": """
+import copy
+ema = copy.deepcopy(net)
+for step, batch in enumerate(loader):
+    train()
+    if step % 4 == 3:
+        for number, other in zip(range(5), loader):
+            ema(torch.randn(5, 4))
+""",
+    "a teacher's pass before each step": """
+few = DataLoader(Own(sound, 40), batch_size=8, collate_fn=list)
+for epoch in range(30):
+    for batch in few:
+        with torch.no_grad():
+            net(torch.randn(5, 4))
+        train()
+""",
+}
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_batches_that_are_not_trained_on_do_not_count(run: Run, kind: str) -> None:
+    found = run(
+        f"{OWN}\nloader = DataLoader(Own(sound), batch_size=8, collate_fn=list)\n{LOOPS[kind]}", steps=12
+    )
+    assert found.code == 0, found.log
+    assert found.facts["errors"] == {}
+    assert found.counted == ("loader", {"total": 8 * 12, "batch": 8})
+    assert min(found.column("data_ns")) > 0
+
+
+UNSURE = {
+    "a loader in every second step": """
+other = iter(DataLoader(Own(lambda place: torch.randn(4)), batch_size=24))
+for step, (batch, _) in enumerate(DataLoader(data, batch_size=8)):
+    if step % 2:
+        batch = torch.cat([batch, next(other)])
+    net(batch).square().mean().backward()
+    optimizer.step()
+""",
+    "a loader whose batches are kept": """
+import itertools
+few = DataLoader(torch.utils.data.Subset(data, range(24)), batch_size=8)
+for (batch, _), (other, _) in zip(DataLoader(data, batch_size=8), itertools.cycle(few)):
+    net(torch.cat([batch, other])).square().mean().backward()
+    optimizer.step()
+""",
+}
+
+
+@pytest.mark.parametrize(("kind", "total"), zip(UNSURE, (8 * 12 + 24 * 6, 16 * 12), strict=True))
+def test_where_the_loaders_do_not_tell_the_model_does(run: Run, kind: str, total: int) -> None:
+    found = run(OWN + UNSURE[kind], steps=12)
+    assert found.code == 0, found.log
+    assert (found.counted[0], found.counted[1]["total"]) == ("model", total)
+
+
 UNKNOWN = {
     "pictures or channels": "DataLoader(Stream(lambda place: [torch.randn(3, 8, 8)] * 5), batch_size=None)",
+    "clouds of points or parts": "DataLoader(Stream(lambda place: [torch.randn(64, 3)] * 5), batch_size=None)",
     "sizes that differ": (
         "DataLoader(Stream(lambda place: {'a': torch.randn(4), 'b': torch.randn(6)}), batch_size=None)"
     ),
@@ -88,7 +181,7 @@ def test_a_shape_that_does_not_tell_is_no_count(run: Run, kind: str) -> None:
 
 
 def test_short_last_batches_of_workers_that_persist_are_counted_as_they_are(run: Run) -> None:
-    """Of an epoch of 8, 8 and 4, the third step of each has 4."""
+    """An epoch is 8, 8 and 4."""
     found = run(
         f"""{OWN}
 loader = DataLoader(Own(sound, 20), batch_size=8, collate_fn=list, num_workers=2, persistent_workers=True)
@@ -117,7 +210,7 @@ def ahead(loader):
 
 @pytest.mark.parametrize("accumulate", [1, 2])
 def test_a_reader_one_batch_ahead_trains_the_batch_before(run: Run, accumulate: int) -> None:
-    """Of an epoch of 8, 8, 8, 8 and 4; two together are 16, 16 and 4."""
+    """An epoch is 8, 8, 8, 8 and 4; two together are 16, 16 and 4."""
     per_epoch = 5 if accumulate == 1 else 3
     found = run(
         f"""{OWN}{AHEAD}

@@ -59,6 +59,14 @@ def test_a_save_within_a_validation_has_its_own_kind(run: Run) -> None:
     assert of_step["validation"] >= 0.2
 
 
+@pytest.mark.parametrize("next_to_it", ["", "torch.save({}, '/dev/null')\n        "])
+def test_a_stall_of_the_scripts_own_loader_is_in_its_step(run: Run, next_to_it: str) -> None:
+    found = run(LOOP.format(pause=f"{next_to_it}time.sleep(0.2)"))
+    assert found.code == 0, found.log
+    assert max(found.column("step_ns")) >= 200_000_000
+    assert all(of_step["saving"] < 0.1 for of_step in found.pauses.values())
+
+
 def test_all_time_of_the_rows_is_in_a_step_or_in_a_pause(run: Run) -> None:
     found = run(LOOP.format(pause=PAUSES["batches before the model"]))
     assert found.code == 0, found.log

@@ -1006,7 +1006,7 @@ def test_without_backward_passes_each_call_of_step_is_a_step(run: Run) -> None:
 
 @pytest.mark.parametrize(("count", "ok"), [(9, True), (8, False), (10, True)])
 def test_a_script_that_ends_after_its_measured_steps_has_them_all(run: Run, count: int, ok: bool) -> None:
-    """Of 3 and 5 steps, after the first one, which is not recorded."""
+    """3 and 5 steps are asked for, after the first one, which is not recorded."""
     found = run(f"""
         for number, (batch, target) in zip(range({count}), DataLoader(data, batch_size=8)):
             nn.functional.cross_entropy(net(batch), target).backward()
