@@ -68,7 +68,7 @@ class SessionHead:
     run_order: RunOrder | None = None
     """Null if the session was imported."""
     pauses: Pauses | None = None
-    """The session's pauses, as `bench run --resume --pauses` said; null: as when its runs began."""
+    """The session's pauses, as --pauses said when it was resumed; null: as when its runs began."""
     tags: list[str] = field(default_factory=list)
     resolved: dict[str, Any] = field(default_factory=dict)
     """The suite with all defaults filled in."""

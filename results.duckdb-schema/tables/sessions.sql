@@ -9,7 +9,7 @@ CREATE TABLE sessions (
     command VARCHAR[],             -- command line that started the session, word by word
     quick BOOLEAN,                 -- whether the suite's quick section was merged in
     run_order VARCHAR,             -- order of the runs of each round: random, fixed (--order); null if imported
-    pauses VARCHAR,                -- count, leave-out: said by `bench run --resume --pauses`, over what runs began with
+    pauses VARCHAR,                -- count, leave-out: said by --pauses when the session was resumed; it holds over the runs' own
     tags VARCHAR[],                -- given by --tag
     resolved JSON,                 -- the suite after quick, --set and matrix
     slots JSON,                    -- slots that the machine offers

@@ -88,6 +88,6 @@ def test_the_callback_for_lightning_ends_its_steps(results: Path) -> None:
     how = json.loads(run["recorded_by"])
     assert (how["step"], how["examples"]) == (
         "bench_probe.step",
-        "first dimension of the DataLoader's batches",
+        "by the loader's indices",
     )
     assert (run["batch_per_rank"], run["ranks_train"]) == (16, "one model")

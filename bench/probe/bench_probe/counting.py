@@ -42,12 +42,15 @@ class Counting:
         examples, tokens, trained = None, 0, []
         for source, begin, end, loaded_examples, loaded_tokens in step.loads:
             if source.is_trained_on or not (loaders.is_known or has_pause or source.loader is None):
-                loaders.workers = source.workers
-                loaders.starts += step.kind == MEASURED and loaded_examples is None and source.starts_again
                 if begin is not None:
                     recorder.seen.add("data")
                     step.spans.append(("data", begin, end))
                 if loaded_examples is None:
+                    loaders.starts += step.kind == MEASURED and source.starts_again
+                    continue
+                if not trained:
+                    trained.append(source)
+                    examples, tokens = loaded_examples or None, loaded_tokens or 0
                     continue
                 if source not in trained:
                     trained.append(source)
@@ -58,13 +61,13 @@ class Counting:
                 tokens += loaded_tokens or 0
             elif has_pause and begin is not None:  # the first batch of a validation, before its forward pass
                 step.outside.append((VALIDATION, begin, end))
-        if trained and (loaders.misses_one(trained) or step.is_unsure):
-            examples = UNKNOWN_EXAMPLES
-        elif examples != UNKNOWN_EXAMPLES:
-            for source in trained:
-                loaders.counted_by.add(source.loader.counted_by)
-                if source.loader.is_ahead:
-                    examples = (examples or 0) + source.shift()
+        if trained:
+            if step.is_unsure or loaders.misses_one(trained):
+                examples = UNKNOWN_EXAMPLES
+            elif examples != UNKNOWN_EXAMPLES:
+                for source in trained:
+                    if source.loader.is_ahead:
+                        examples = (examples or 0) + source.shift()
         if step.kind == MEASURED:
             said_examples, said_tokens = step.said
             given_examples, given_tokens = step.given or (None, 0)

@@ -23,6 +23,8 @@ class Source:
 
     def __init__(self, iterator, loader):
         self.loader, self.iterator = loader, weakref.ref(iterator)
+        self.gives_lists = torch_private.gives_lists(iterator)
+        """Whether each number of indices is known, and the main process loads the batch at once: the usual case."""
         self.workers, self.starts_again = torch_private.workers_of(iterator)
         """Whether the next iterator of the DataLoader has workers of its own."""
         self.counts = {}
@@ -128,7 +130,12 @@ class Loaders:
         recorder = self._recorder
         source, step = self.source_of(iterator), recorder.step
         counts = source.counts
-        examples = counts.pop(torch_private.number_of_last(iterator, counts), None) if counts else None
+        if not counts:
+            examples = None
+        elif source.gives_lists:
+            examples = counts.pop(0)
+        else:
+            examples = counts.pop(torch_private.number_of_last(iterator, counts), None)
         if not recorder.is_mine():  # meanwhile another thread has begun to train
             return
         end = None if begin is None else recorder.device.mark()
@@ -162,8 +169,10 @@ class Loaders:
         if len(pending) > 1:
             pending = self._trained_of(pending)
         for source in pending:
+            if not source.is_trained_on:
+                self.is_known, self.workers = True, source.workers
+                self.counted_by.add(source.loader.counted_by)
             source.train()
-            self.is_known = True
         if self._ended is not None and not pending and self._ended.is_trained_on:
             self._ended.loader.is_ahead = True
 
@@ -259,7 +268,12 @@ def _around_index(recorder, next_index):
     errors, source_of = recorder.errors, recorder.loaders.source_of
 
     def keep(iterator, index):
-        number, counts = torch_private.number_of_next(iterator), source_of(iterator).counts
+        source = source_of(iterator)
+        counts = source.counts
+        if source.gives_lists:
+            counts[0] = len(index) if hasattr(index, "__len__") else None
+            return
+        number = torch_private.number_of_next(iterator)
         if number == 0:  # the beginning, also of another epoch of workers that persist
             counts.clear()
         counts[number] = len(index) if torch_private.are_examples(iterator, index) else None
@@ -280,21 +294,20 @@ def _around_index(recorder, next_index):
 def _around_load(recorder, load):
     errors, loaders = recorder.errors, recorder.loaders
 
-    def begin_load():
-        if recorder.owes_ending:
-            recorder.go_on()
-        # within a phase that the script marks, the time is that phase's
-        return None if recorder.depth else recorder.device.mark()
-
-    begins = recorder.guarded("data", begin_load)
-
     @functools.wraps(load)
     def call(iterator):
         if loaders.is_loading or not recorder.is_mine() or "data" in errors:
             if not recorder.is_copy and recorder.is_elsewhere():
                 loaders.is_read_elsewhere = True
             return load(iterator)
-        begin = begins()
+        try:
+            if recorder.owes_ending:
+                recorder.go_on()
+            # within a phase that the script marks, the time is that phase's
+            begin = None if recorder.depth else recorder.device.mark()
+        except Exception:
+            recorder.turn_off("data")
+            return load(iterator)
         recorder.depth += 1
         loaders.is_loading, batch, is_end = True, None, True
         try:

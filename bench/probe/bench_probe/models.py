@@ -125,8 +125,11 @@ class Models:
             and (recorder.optimizer_began is None or not recorder.step.passes_in_optimizer)
         ):
             step = recorder.step
-            if type(first) is not torch.Tensor or not first.dim():
-                first = first_tensor((arguments, options))
+            if step.loads and type(first) is torch.Tensor and first.dim() and len(self._candidates) == 1:
+                if step.examples is not None:  # the usual case, which takes the least time
+                    step.examples += first.shape[0]
+                return
+            first = first_tensor((arguments, options))
             if self._is_new(step, first):
                 examples = _examples(first, arguments)
                 step.examples = None if None in (examples, step.examples) else step.examples + examples

@@ -81,6 +81,11 @@ def are_examples(iterator: Any, index: Any) -> bool:
     return has_indices and (iterator._auto_collation or isinstance(index, list))
 
 
+def gives_lists(iterator: Any) -> bool:
+    """Whether its sampler gives a list of indices for each batch, and the main process loads the batch at once."""
+    return not iterator._num_workers and iterator._dataset_kind == 0 and bool(iterator._auto_collation)
+
+
 def number_of_next(iterator: Any) -> int:
     """The number of the batch whose indices are asked for; 0 without workers."""
     return getattr(iterator, "_send_idx", 0)
@@ -99,7 +104,10 @@ def number_of_last(iterator: Any, waiting: Any) -> int | None:
 
 def version_of(tensor: Any) -> int:
     """How often the tensor was changed in place; 0 in inference mode, which does not count that."""
-    return 0 if tensor.is_inference() else int(tensor._version)
+    try:
+        return int(tensor._version)
+    except RuntimeError:
+        return 0
 
 
 def modules_in(module: Any) -> dict[str, Any]:

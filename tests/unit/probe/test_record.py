@@ -833,8 +833,6 @@ PLAIN = """
 """
 HOOKS = {
     "losses.note": "loss",
-    "torch_private.are_examples": "examples",
-    "models._examples": "forward",
     "loaders.Loaders.train": "examples",
     "counting.Counting.count": "step",
     "rows.Rows.add": "step",
@@ -885,12 +883,12 @@ def test_an_error_of_the_probe_is_never_the_scripts(run: Run, of_plain: list[flo
     assert set(found.facts["errors"]) == {HOOKS[place]}
 
 
-@pytest.mark.parametrize("place", ["losses.note", "models._examples", "torch_private.are_examples"])
+@pytest.mark.parametrize("place", ["losses.note", "models.Models.begin", "loaders.Loaders.train"])
 def test_out_of_memory_and_an_exit_pass_through_the_hooks(run: Run, place: str) -> None:
     for error in ("MemoryError()", "SystemExit(3)", "KeyboardInterrupt()"):
         found = run(f"""
             import bench_probe.record
-            from bench_probe import hooks, losses, models, torch_private
+            from bench_probe import hooks, loaders, losses, models
             def ends(*_arguments):
                 raise {error}
             {place} = ends
