@@ -1,6 +1,6 @@
 -- One row per profiled step of a command in which a rank validates or saves, or spends more time in no phase than
--- usual, by more than four of its median measured steps. What the other ranks then wait for is not communication, so no
--- figure counts such a step.
+-- usual, by more than four of its median measured steps. The other ranks then wait for something else than
+-- communication, so no figure counts such a step.
 WITH times AS (
     SELECT
         session_id, run_id, attempt, rank, step, kind, step_ns,

@@ -43,7 +43,7 @@ FROM (
 ) AS disagreeing
 WHERE runs.session_id = disagreeing.session_id AND runs.case_name = disagreeing.case_name;
 
--- What the user says of pauses after the measurement holds over what the runs were begun with.
+-- The word of the user on pauses, given after the measurement, holds over that of the runs.
 UPDATE runs
 SET config = json_merge_patch(config, json_object('workload_options', json_object('pauses', sessions.pauses)))
 FROM sessions

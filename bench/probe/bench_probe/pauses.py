@@ -36,7 +36,7 @@ def pauses_of(step, ordinary, elapsed_ns):
         pause_ns = max(marked_ns, end_ns - begin_ns - _usual_ns(usual, before, after))
         saving = [span[1:] for span in marked if span[0] == SAVING]
         saving_ns = covered_ns(saving, step.start, elapsed_ns)
-        if len(saving) == len(marked):  # nothing tells the rest from the work of the script's own loader
+        if len(saving) == len(marked):  # the rest may be the work of the script's own loader
             yield SAVING, saving_ns
         else:
             yield VALIDATION, pause_ns - saving_ns
