@@ -883,6 +883,36 @@ def test_an_error_of_the_probe_is_never_the_scripts(run: Run, of_plain: list[flo
     assert set(found.facts["errors"]) == {HOOKS[place]}
 
 
+CALLS = {
+    "pauses": ("del hooks.SAVING", "torch.save({}, '/dev/null')"),
+    "forward": ("models.Models.count = broken", "torch.compile(lambda x: net(x), backend='eager')(batch)"),
+    "loss": ("losses.local = broken", "torch.amp.GradScaler('cpu').scale(loss)"),
+    "step": ("rows.Rows.add = broken", "bench_probe.step()"),
+}
+"""By the figure that it turns off: a fault of the probe, and a call of the script that meets it."""
+
+
+@pytest.mark.parametrize("figure", CALLS)
+def test_an_error_in_a_call_of_the_script_is_never_the_scripts(
+    run: Run, of_plain: list[float], figure: str
+) -> None:
+    fault, call = CALLS[figure]
+    found = run(f"""
+        import bench_probe.record
+        from bench_probe import hooks, losses, models, rows
+        def broken(*_arguments, **_options):
+            raise ZeroDivisionError("planted")
+        {fault}
+        {PLAIN.replace(chr(10), chr(10) + 4 * " ")}
+            {call}
+    """)
+    assert found.code == 0, found.log
+    assert "Traceback" not in found.log
+    losses = [float(line.split()[1]) for line in found.log.splitlines() if line.startswith("LOSS")]
+    assert losses == of_plain[: len(losses)]
+    assert figure in found.facts["errors"]
+
+
 @pytest.mark.parametrize("place", ["losses.note", "models.Models.begin", "loaders.Loaders.train"])
 def test_out_of_memory_and_an_exit_pass_through_the_hooks(run: Run, place: str) -> None:
     for error in ("MemoryError()", "SystemExit(3)", "KeyboardInterrupt()"):
