@@ -126,6 +126,14 @@ def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
+@pytest.fixture(autouse=True)
+def _no_unfinished_result(request: pytest.FixtureRequest) -> Iterator[None]:
+    """`fetchone` leaves one, and the next test cannot register a table."""
+    yield
+    if "in_memory" in request.fixturenames:
+        request.getfixturevalue("in_memory").execute("SELECT 1").fetchall()
+
+
 def _deriving(
     connection: duckdb.DuckDBPyConnection, sessions: Sequence[str], rules: Sequence[Rule] = ()
 ) -> Ask:

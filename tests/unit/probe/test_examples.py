@@ -157,7 +157,7 @@ for (batch, _), (other, _) in zip(DataLoader(data, batch_size=8), itertools.cycl
 }
 
 
-@pytest.mark.parametrize(("kind", "total"), zip(UNSURE, (8 * 12 + 24 * 6, 16 * 12), strict=True))
+@pytest.mark.parametrize(("kind", "total"), list(zip(UNSURE, (8 * 12 + 24 * 6, 16 * 12), strict=True)))
 def test_where_the_loaders_do_not_tell_the_model_does(run: Run, kind: str, total: int) -> None:
     found = run(OWN + UNSURE[kind], steps=12)
     assert found.code == 0, found.log
