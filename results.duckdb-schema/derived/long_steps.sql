@@ -1,7 +1,7 @@
 -- One row per rank and measured step of a command with a pause of which nothing is known: a rank spends more time in no
--- phase than usual, by more than four of its median steps. The other ranks wait for it, in the same step or, if they
--- had all that they needed, in the next one. The rows of `steps` stay as they were recorded. Runs in which
--- torch.compile ran in measured steps are left out.
+-- phase than usual, by more than four of its median steps and 10 ms, as a busy machine may take a few ms from any step.
+-- The other ranks wait for it, in the same step or, if they had all that they needed, in the next one. The rows of
+-- `steps` stay as they were recorded. Runs in which torch.compile ran in measured steps are left out.
 WITH commands AS (
     SELECT session_id, run_id, attempt
     FROM runs
@@ -32,7 +32,7 @@ usual AS (
 each_rank AS (
     SELECT
         session_id, run_id, attempt, rank, step, usual_step_ns,
-        CASE WHEN other_ns - usual_other_ns > 4 * usual_step_ns THEN other_ns - usual_other_ns ELSE 0 END AS own_ns,
+        if(other_ns - usual_other_ns > greatest(4 * usual_step_ns, 10_000_000), other_ns - usual_other_ns, 0) AS own_ns,
         list_reverse_sort([
             {'ns': coalesce(data_ns - usual_data_ns, 0), 'phase': 'data'},
             {'ns': coalesce(forward_ns - usual_forward_ns, 0), 'phase': 'forward'},

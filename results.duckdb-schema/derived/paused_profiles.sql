@@ -1,5 +1,5 @@
 -- One row per profiled step of a command in which a rank validates or saves, or spends more time in no phase than
--- usual, by more than four of its median measured steps. The other ranks then wait for something else than
+-- usual, by more than four of its median measured steps and 10 ms. The other ranks then wait for something else than
 -- communication, so no figure counts such a step.
 WITH times AS (
     SELECT
@@ -25,6 +25,6 @@ final AS (
     SELECT session_id, run_id, attempt, step
     FROM times
     JOIN usual USING (session_id, run_id, attempt, rank)
-    WHERE kind = 'profiled' AND other_ns - usual_other_ns > 4 * usual_step_ns
+    WHERE kind = 'profiled' AND other_ns - usual_other_ns > greatest(4 * usual_step_ns, 10_000_000)
 )
 SELECT * FROM final;

@@ -228,3 +228,19 @@ def test_no_rank_loses_time_to_pauses_for_which_it_did_not_wait(stored: Stored) 
     assert rates(stored) == pytest.approx({1: 8 / 0.01, 2: 16 / 0.01})
     (least,) = stored.ask("SELECT min(step_ns) AS ns FROM step_stats WHERE session_id = $session")
     assert least["ns"] >= 0
+
+
+def _hiccup(folder: Path, run: str) -> None:
+    """Steps of 1 ms, one of which a busy machine makes 8 ms longer."""
+    path = folder / run / "steps.node0.parquet"
+    columns = {
+        name: of_rows(path, name) // 10
+        for name in ("start_ns", "step_ns", "data_ns", "forward_ns", "backward_ns", "optimizer_ns")
+    }
+    rewrite_steps(folder, run, columns)
+    stall(folder, run, {7: 8.0})
+
+
+@loads(of_command(_hiccup))
+def test_a_few_milliseconds_of_a_busy_machine_are_no_pause(stored: Stored) -> None:
+    assert stored.ask("FROM run_pauses WHERE session_id = $session") == []
