@@ -110,10 +110,11 @@ def _conflict(spec: RunSpec, batches: Sequence[int], how: Sequence[str]) -> str 
 
 
 def _of_model(ranks: Sequence[Mapping[str, Any]], origins: Sequence[str | None]) -> str | None:
-    """The counts of a loader and of a model that sees one of several batches: the others are not trained on."""
+    """The counts of a loader and of a model that sees one of several batches: the others are not trained on. A batch
+    without padding is one row, which says nothing."""
     for rank, (facts, origin) in enumerate(zip(ranks, origins, strict=True)):
         read, trained = _batch(facts, _LOADER), _batch(facts, _MODEL)
-        if origin == _LOADER and read and trained and read > trained and read % trained == 0:
+        if origin == _LOADER and read and trained and 1 < trained < read and read % trained == 0:
             return (
                 f"on rank {rank} the loader gives {read:,} examples per step, {_words(facts, _LOADER)}, and the model "
                 f"gets {trained:,}, {_words(facts, _MODEL)}"
