@@ -19,7 +19,7 @@ _KINDS = {
 
 
 def lines(runs: Sequence[Row]) -> Iterator[str]:
-    """Such as `command on 2 ranks, of the time of these 30 steps: steps 71 %, validation 29 %`, of each case's largest
+    """Such as `command on 2 ranks, of the time of these 30 measured steps: steps 71 %, validation 29 %`, of each case's largest
     size, the mean over its ok runs. `runs` are rows of `run_summary`."""
     measured = [run for run in runs if run["status"] == "ok" and run["measured_steps"]]
     for case in dict.fromkeys(run["case_name"] for run in measured):
@@ -33,7 +33,7 @@ def lines(runs: Sequence[Row]) -> Iterator[str]:
         steps = max(run["measured_steps"] for run in largest)
         said = {"steps": 1 - paused} | {kind: share for kind, share in shares.items() if share >= _LEAST}
         parts = ", ".join(f"{kind} {100 * share:.0f} %" for kind, share in said.items())
-        yield f"{case} on {counted(most, largest[0]['axis'])}, of the time of these {steps:,} steps: {parts}"
+        yield f"{case} on {counted(most, largest[0]['axis'])}, of the time of these {steps:,} measured steps: {parts}"
 
 
 def left_out(points: Sequence[Row]) -> str:

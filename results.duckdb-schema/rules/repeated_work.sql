@@ -34,7 +34,7 @@ SELECT
         'every {} steps a pause of the kind {} takes {} of the time of {}', arg_max(every, share),
         arg_max(kind, share), percent_text(max(share)), arg_max(run_id, share)
     ) AS evidence,
-    'Give --pauses count if this work is a part of the training.' AS advice
+    'Give --pauses count if this work is a part of the training. With --resume, nothing is measured again.' AS advice
 FROM judged
 WHERE share > 0.1
 GROUP BY session_id, case_name, nodes, ranks_per_node, threads
