@@ -9,9 +9,6 @@ import torch
 from bench_probe import losses
 from bench_probe.spans import Step
 
-_MOST_OPTIMIZERS = 16
-"""Optimizers that are looked at: the search for their models takes time, and meta-learning makes one in each step."""
-
 
 class Closing:
     """The optimizers of a script, and the one that closes the steps."""
@@ -44,8 +41,6 @@ class Closing:
         if getattr(optimizer, "_bench_number", None) is None:
             recorder = self._recorder
             optimizer._bench_number = len(self.names)
-            if len(self.names) == _MOST_OPTIMIZERS:
-                return
             self.optimizers.add(optimizer)
             self.names.append(type(optimizer).__name__)
             self.has_news = True

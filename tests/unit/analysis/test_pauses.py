@@ -131,7 +131,9 @@ def test_pauses_of_a_known_kind_are_left_out_and_named(
     assert ratios(stored)["speedup"] == pytest.approx(2)
     summary.show(*stored, program="bench")
     lines = capsys.readouterr().out.splitlines()
-    said = "command on 2 ranks, of the time of these 20 measured steps: steps 67 %, validation 27 %, saving 7 %"
+    said = (
+        "command on 2 ranks, of the time of these 20 measured steps: steps 67 %, validation 27 %, saving 7 %"
+    )
     assert said in lines
     (headline,) = (
         line for line in lines if "times as fast" in line and line.startswith("command on 2 ranks is")
