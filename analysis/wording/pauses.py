@@ -19,8 +19,8 @@ _KINDS = {
 
 
 def lines(runs: Sequence[Row]) -> Iterator[str]:
-    """Such as `command on 2 ranks, of the time of these 30 measured steps: steps 71 %, validation 29 %`, of each case's largest
-    size, the mean over its ok runs. `runs` are rows of `run_summary`."""
+    """Such as `command on 2 ranks, of the time of these 30 measured steps: steps 71 %, validation 29 %`, of each case's
+    largest size, the mean over its ok runs. `runs` are rows of `run_summary`."""
     measured = [run for run in runs if run["status"] == "ok" and run["measured_steps"]]
     for case in dict.fromkeys(run["case_name"] for run in measured):
         of_case = [run for run in measured if run["case_name"] == case]
