@@ -37,7 +37,7 @@ def append(
     elapsed_s: float | None,
     validation_s: float | None = None,
 ) -> None:
-    """Add the row of a validation, or, without a loss, of a pause in a command."""
+    """Add the row of a validation."""
     passes = np.nan if epoch is None else epoch
     accuracy = np.nan if val_accuracy is None else val_accuracy
     loss = UNKNOWN_LOSS if val_loss is None else val_loss

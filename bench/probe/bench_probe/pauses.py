@@ -1,7 +1,8 @@
-"""Pauses of a training, in which it validates or saves: from the end of a training call to the begin of the next one.
+"""Pauses of a training, in which it validates or saves.
 
-The calls that show a validation are only a part of it: the script may fetch batches before it, or sample from a copy of
-the model, which no hook knows. Saving is the time of the call. Training calls are the spans of a step's phases.
+A validation goes from the end of a training call to the start of the next one. The calls that show it are only a part:
+the script may fetch batches before it, or sample from a copy of the model, which no hook knows. Saving is the time of
+the call. Training calls are the spans of a step's phases.
 """
 
 from __future__ import annotations
