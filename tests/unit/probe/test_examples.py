@@ -381,3 +381,19 @@ def test_a_tensor_that_is_filled_again_is_another_batch(run: Run) -> None:
     """)
     assert found.code == 0, found.log
     assert found.counted[1]["batch"] == 24
+
+
+def test_a_tensor_that_refuses_is_no_error_of_the_recorder(run: Run) -> None:
+    found = run("""
+        class Refuses(torch.Tensor):
+            def dim(self):
+                raise TypeError("no dimensions")
+        for batch, target in DataLoader(data, batch_size=8):
+            with torch.enable_grad():
+                net(batch.as_subclass(Refuses))
+            nn.functional.cross_entropy(net(batch), target).backward()
+            optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    assert found.facts["errors"] == {}
+    assert found.counted == ("loader", {"total": 8 * MEASURED_STEPS, "batch": 8})
