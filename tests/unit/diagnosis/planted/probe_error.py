@@ -9,7 +9,7 @@ from tests.unit.diagnosis.planted.needless_reductions import OPTIONS
 ERROR = "Traceback (most recent call last):\n  File losses.py, line 30, in note\nRuntimeError: no value\n"
 
 
-def _session(results: Path, **recorded_by: str) -> None:
+def recorded_by_session(results: Path, **recorded_by: str) -> None:
     case = Case(
         name="command", strategy="command", workload="command", options=OPTIONS, step_ms={1: 20.0},
         outcome={"recorded_by": json.dumps({"step": "step() of SGD", **recorded_by})},
@@ -19,8 +19,8 @@ def _session(results: Path, **recorded_by: str) -> None:
 
 def fires(results: Path) -> None:
     """The recorder could not read a loss."""
-    _session(results, turned_off="loss", error=ERROR)
+    recorded_by_session(results, turned_off="loss", error=ERROR)
 
 
 def quiet(results: Path) -> None:
-    _session(results)
+    recorded_by_session(results)
